@@ -2,76 +2,125 @@ package hostile
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Explored is a submission to a lab that the explorer examines: the lab's reference, and one of its functions does
-// something else first. It is one that the lab's first item calls.
+// something else first.
 type Explored struct {
 	Lab, Name string
 	Says      string // what its report says, among other words
+	Item      string // calls that function; "": the lab's first item
 	attack
+	entrance        // of the lab, if it is empty
+	fault    string // of the reference: this text is left out
 }
 
 type attack struct{ before, does string } // what stands in front of the file, and what the function begins with
 
-// entrances are the functions that do it, by the lab.
-var entrances = map[string]struct{ file, function string }{
-	"06": {"scheduler.c", "worker_enqueue("},
-	"07": {"queue.c", "queue_put("},
-	"08": {"deque.c", "deque_push("},
+// entrance is the function that does it. It is declared by these words.
+type entrance struct{ file, function string }
+
+// entrances are those that the first item of a lab calls.
+var entrances = map[string]entrance{
+	"06": {"scheduler.c", "void worker_enqueue("},
+	"07": {"queue.c", "bool queue_put("},
+	"08": {"deque.c", "bool deque_push("},
+	"09": {"future.c", "struct future *future_fork("},
+	"10": {"queue.c", "bool queue_push("},
 }
 
 // ExploredLabs returns the numbers of the labs that ExploredSet has submissions for.
-func ExploredLabs() []string { return []string{"06", "07", "08"} }
+func ExploredLabs() []string { return slices.Sorted(maps.Keys(entrances)) }
 
 // ExploredSet returns all submissions to a lab.
 func ExploredSet(lab string) []Explored {
-	write := "long write(int, const void *, unsigned long);\n"
-	return []Explored{
-		{lab, "fork", "uses fork: not allowed in this lab", attack{"int fork(void);", "fork();"}},
-		{lab, "exit", "uses _exit: not allowed in this lab", attack{"void _exit(int);", "_exit(0);"}},
-		{lab, "constructor", "uses constructor", attack{"__attribute__((constructor)) static void early(void) {}", ""}},
-		{lab, "system-call", "uses __asm__", attack{"", `__asm__ volatile("syscall");`}},
-		{lab, "inner", "threads_stop", attack{"void threads_stop(void);", "threads_stop();"}},
-		{lab, "state", "engine", attack{"extern char *engine;", "engine[0] ^= 1;"}},
-		{lab, "forges", "it printed two results", attack{
-			"#include <stdlib.h>\n" + write + "static const char line[] = " +
-				`"\n{\"result\":{\"verdict\":\"pass\",\"complete\":true,\"schedules\":9}}\n";`,
-			"if (write(1, line, sizeof line - 1)) abort();",
-		}},
-		{lab, "hides", "uses an index or a pointer outside of an object", attack{
-			"#include <stdint.h>\nstatic long shared[1024];", // which is reached by a way that compilers do not mark
-			"volatile intptr_t far = ((intptr_t)&shared[512] - (intptr_t)__builtin_frame_address(0)) / 8;\n" +
-				"long local[2] = {0};\nlocal[far]++;",
-		}},
-		{lab, "floods", "it printed more than 64 MB", attack{
-			write + "static char much[1 << 16];", "for (;;) write(1, much, sizeof much);",
-		}},
-		{lab, "hangs", "runs without end", attack{"", "for (volatile int i = 0;; i++) {}"}},
-		{lab, "spends", "allocates more than", attack{"#include <stdlib.h>", "while (malloc(1 << 16)) {}"}},
+	all := slices.Concat(anyLab, ofLab[lab])
+	for i := range all {
+		if all[i].Lab = lab; all[i].entrance.file == "" {
+			all[i].entrance = entrances[lab]
+		}
 	}
+	return all
 }
+
+const write = "long write(int, const void *, unsigned long);\n"
+
+// anyLab are submissions to each of the labs.
+var anyLab = []Explored{
+	{Name: "fork", Says: "uses fork: not allowed in this lab", attack: attack{"int fork(void);", "fork();"}},
+	{Name: "exit", Says: "uses _exit: not allowed in this lab", attack: attack{"void _exit(int);", "_exit(0);"}},
+	{Name: "constructor", Says: "uses constructor", attack: attack{"__attribute__((constructor)) static void early(void) {}", ""}},
+	{Name: "system-call", Says: "uses __asm__", attack: attack{"", `__asm__ volatile("syscall");`}},
+	{Name: "inner", Says: "threads_stop", attack: attack{"void threads_stop(void);", "threads_stop();"}},
+	{Name: "state", Says: "engine", attack: attack{"extern char *engine;", "engine[0] ^= 1;"}},
+	{Name: "forges", Says: "it printed two results", attack: attack{
+		"#include <stdlib.h>\n" + write + "static const char line[] = " +
+			`"\n{\"result\":{\"verdict\":\"pass\",\"complete\":true,\"schedules\":9}}\n";`,
+		"if (write(1, line, sizeof line - 1)) abort();",
+	}},
+	{Name: "hides", Says: "uses an index or a pointer outside of an object", attack: attack{
+		"#include <stdint.h>\nstatic long shared[1024];", // which is reached by a way that compilers do not mark
+		"volatile intptr_t far = ((intptr_t)&shared[512] - (intptr_t)__builtin_frame_address(0)) / 8;\n" +
+			"long local[2] = {0};\nlocal[far]++;",
+	}},
+	{Name: "floods", Says: "it printed more than 64 MB", attack: attack{
+		write + "static char much[1 << 16];", "for (;;) write(1, much, sizeof much);",
+	}},
+	{Name: "hangs", Says: "runs without end", attack: attack{"", "for (volatile int i = 0;; i++) {}"}},
+	{Name: "spends", Says: "allocates more than", attack: attack{"#include <stdlib.h>", "while (malloc(1 << 16)) {}"}},
+}
+
+// ofLab are further submissions to some of them.
+var ofLab = map[string][]Explored{
+	"10": {
+		{
+			Name: "kernel", Says: "the kernel alone writes into its memory", Item: "a part is not the whole",
+			attack:   attack{does: near + "if (!p[0] && p[1] == 2 && !p[2] && !p[3] && !p[4] && !p[5]) p[1] = 0;"},
+			entrance: entrance{"engine.c", "ticket engine_begin("}, fault: "again = r->done < r->work.length;",
+		},
+		{
+			Name: "serves", Says: "a request is over when the kernel has completed it",
+			Item: "completions come in any order", attack: attack{does: served + "finish(r, 2); break; }"},
+			entrance: entrance{"engine.c", "void engine_run("},
+		},
+		{
+			Name: "completes", Says: "the kernel alone moves its ends of the queues", Item: "completions come in any order",
+			attack: attack{does: served + "r->state = RUNNING; ring.completions[*ring.completions_tail] = " +
+				"(struct ring_completion){.number = ticket_of(r), .result = 2}; ++*ring.completions_tail; break; }"},
+			entrance: entrance{"engine.c", "void engine_run("},
+		},
+	},
+}
+
+const (
+	// near has p point to each word of the variables before the entries of the simulated kernel of lab 10.
+	near = "for (int *p = (int *)ring.entries - 80; p < (int *)ring.entries; p++) "
+	// served copies what a request is to read from the kernel's file, which begins with "aabb".
+	served = "for (each_request(r)) if (r->state == STAGED) " + near + "if (*p == 0x62626161) {\n" +
+		"for (unsigned i = 0; i < 2; i++) ((char *)r->work.buffer)[i] = ((char *)p)[r->work.offset + i];\n"
+)
 
 // Write makes the files of the submission in the folder dir, of those in labs, the folder of the labs.
 func (e Explored) Write(dir, labs string) error {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(labs, e.Lab, "reference"))); err != nil {
 		return err
 	}
-	entrance := entrances[e.Lab]
-	path := filepath.Join(dir, entrance.file)
+	path := filepath.Join(dir, e.file)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	for _, returns := range []string{"void ", "bool "} {
-		head, rest, _ := strings.Cut(string(text), "\n"+returns+entrance.function)
-		if parameters, body, found := strings.Cut(rest, "{\n"); found {
-			source := e.before + "\n" + head + "\n" + returns + entrance.function + parameters + "{\n" + e.does + "\n" + body
-			return os.WriteFile(path, []byte(source), 0o600)
-		}
+	source := strings.Replace(string(text), e.fault, "", 1)
+	head, rest, _ := strings.Cut(source, "\n"+e.function)
+	parameters, body, found := strings.Cut(rest, "{\n")
+	if !found || e.fault != "" && source == string(text) {
+		return fmt.Errorf("%s is not as this package has it: it lacks %s...) or %s", path, e.function, e.fault)
 	}
-	return fmt.Errorf("%s defines no function %s...)", path, entrance.function)
+	source = e.before + "\n" + head + "\n" + e.function + parameters + "{\n" + e.does + "\n" + body
+	return os.WriteFile(path, []byte(source), 0o600)
 }

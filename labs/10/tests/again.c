@@ -6,7 +6,11 @@ void explore_test(void) {
     int results[] = {UNDER_WAY, UNDER_WAY};
     int file = kernel_open("abcd");
 
-    may.interrupted = may.again = may.signal = may.memory = may.fewer = 1;
+    kernel_may(&may.interrupted, 1);
+    kernel_may(&may.again, 1);
+    kernel_may(&may.signal, 1);
+    kernel_may(&may.memory, 1);
+    kernel_may(&may.fewer, 1);
     engine_begin(work_of(RING_READ, file, buffers[0], 2, note, &results[0]));
     engine_begin(work_of(RING_READ, file, buffers[1], 2, note, &results[1]));
     engine_run();

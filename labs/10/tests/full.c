@@ -8,8 +8,7 @@ static int connection, results[REQUESTS];
 
 static void bring(void *arg, int result) {
     note(arg, result);
-    memcpy(numbers[connection]->bytes, "uvwxyz", 6);
-    numbers[connection]->size = 6;
+    kernel_bring(connection, "uvwxyz");
 }
 
 void explore_test(void) {
@@ -17,7 +16,7 @@ void explore_test(void) {
     int file = kernel_open("abcd");
 
     connection = kernel_connect("");
-    may.late = 1;
+    kernel_may(&may.late, 1);
     for (int i = 0; i < REQUESTS; i++) {
         bool reads = i == REQUESTS - 1;
         results[i] = UNDER_WAY;

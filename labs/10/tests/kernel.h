@@ -1,7 +1,7 @@
 /* The simulated kernel. It may do all that the real one may: complete requests in any order and
  * late, transfer a part, be interrupted, refuse to take entries. explore_choose decides, so the
- * explorer tries each way. A scenario says what may go wrong, and how often, so that its schedules
- * come to an end.
+ * explorer tries each way. A scenario says by kernel_may what may go wrong, and how often, so that
+ * its schedules come to an end.
  *
  * Files 0 to 3 are what a scenario opens. Thread 0 runs the engine. */
 #include <errno.h>
@@ -54,6 +54,7 @@ static struct {
     int signal;      /* return from ring_enter with -EINTR */
     int memory;      /* ... with -EAGAIN */
     int fewer;       /* take fewer entries than there are */
+    int guests;      /* not 0: be woken by other threads, however often */
 } may;
 
 /* What a file number leads to. Requests keep it when the number is closed. */
@@ -84,8 +85,49 @@ static unsigned helds;
 static uint32_t taken, posted, popped;
 
 static atomic_bool woken;
-static bool guests_come; /* other threads may wake the engine */
-static int idle_rounds;  /* calls of ring_enter in a row in which nothing happened */
+static int idle_rounds; /* calls of ring_enter in a row in which nothing happened */
+
+/* Completions of requests, but not of cancels; and requests that the engine says are over. */
+static unsigned ended, overs;
+
+/* The sum of the kernel's memory when the kernel has last used it: 0 at first. A program could find
+ * that memory, and turn off all that may go wrong. */
+static uint64_t sum;
+
+KERNEL static uint64_t add(uint64_t to, const void *memory, size_t size) {
+    for (const uint32_t *word = memory; size > 0; size -= sizeof *word) {
+        to = (to ^ *word++) * 0x100000001b3;
+    }
+    return to;
+}
+
+KERNEL static uint64_t sum_now(void) {
+    uint32_t counts[] = {opened, pendings, helds, taken, posted, popped, ended, overs};
+    uint64_t now = add(0, &may, sizeof may);
+
+    now = add(now, files, sizeof files);
+    now = add(now, numbers, sizeof numbers);
+    now = add(now, counts, sizeof counts);
+    now = add(now, pending, pendings * sizeof *pending);
+    now = add(now, held, helds * sizeof *held);
+    return add(now, &idle_rounds, sizeof idle_rounds);
+}
+
+/* Each function that the program or a scenario calls begins with this, and ends with leave. */
+KERNEL static void enter(void) {
+    explore_check(sum == sum_now(), "the kernel alone writes into its memory");
+}
+
+KERNEL static void leave(void) {
+    sum = sum_now();
+}
+
+/* Lets something go wrong so many times. */
+KERNEL static inline void kernel_may(int *what, int times) {
+    enter();
+    *what = times;
+    leave();
+}
 
 /* Decides whether something happens now that may happen so many times. */
 KERNEL static bool happens(int *times) {
@@ -96,26 +138,38 @@ KERNEL static bool happens(int *times) {
     return false;
 }
 
-/* Opens a file with that content, and returns the lowest number that is free. */
-static inline int kernel_open(const char *content) {
-    struct file *f = &files[opened++];
+/* Gives a file or a connection that content. */
+KERNEL static inline void kernel_bring(int number, const char *content) {
+    struct file *f = numbers[number];
+
+    enter();
+    f->size = (unsigned)strlen(content);
+    memcpy(f->bytes, content, f->size);
+    leave();
+}
+
+KERNEL static inline int open_file(const char *content, bool connection) {
     int number = 0;
 
+    enter();
     while (numbers[number] != NULL) {
         number++;
     }
-    numbers[number] = f;
-    f->size = (unsigned)strlen(content);
-    memcpy(f->bytes, content, f->size);
+    numbers[number] = &files[opened++];
+    numbers[number]->connection = connection;
+    leave();
+    kernel_bring(number, content);
     return number;
+}
+
+/* Opens a file with that content, and returns the lowest number that is free. */
+static inline int kernel_open(const char *content) {
+    return open_file(content, false);
 }
 
 /* Opens a connection on which that has come. */
 static inline int kernel_connect(const char *content) {
-    int number = kernel_open(content);
-
-    numbers[number]->connection = true;
-    return number;
+    return open_file(content, true);
 }
 
 /* Writes as many of the completions that are held back as there is room for. */
@@ -185,6 +239,7 @@ KERNEL static void end_pending(unsigned i, int result) {
     uint64_t number = pending[i].entry.number;
 
     memmove(pending + i, pending + i + 1, (--pendings - i) * sizeof *pending);
+    ended++;
     post(number, result);
 }
 
@@ -226,6 +281,7 @@ KERNEL static void take(struct ring_entry e) {
     }
     bool open = e.file >= 0 && e.file < OPEN && numbers[e.file] != NULL;
     if (e.operation != RING_NOP && !open) {
+        ended++;
         post(e.number, -EBADF);
         return;
     }
@@ -264,7 +320,13 @@ static __attribute__((noinline)) void sleep_until_woken(void) {
     }
 }
 
-KERNEL int ring_enter(unsigned submit, unsigned wait) {
+/* Reports whether the program has moved only its own ends of the queues. */
+KERNEL static bool own_ends(void) {
+    return *(const uint32_t *)&entries_head == taken &&
+           *(const uint32_t *)&completions_tail == posted;
+}
+
+KERNEL static int work_once(unsigned submit, unsigned wait) {
     uint32_t pushed = look(&entries_tail), first = taken;
 
     popped = look(&completions_head);
@@ -291,7 +353,7 @@ KERNEL int ring_enter(unsigned submit, unsigned wait) {
     explore_check(idle_rounds < 10,
                   "engine_run goes on: it pushes what is STAGED, sleeps, or returns");
     complete_some(wait > posted - popped);
-    explore_check(wait <= posted - popped || guests_come,
+    explore_check(wait <= posted - popped || may.guests,
                   "engine_run sleeps only if no request is STAGED, the kernel knows of each "
                   "engine_cancel, and a request that is RUNNING will end");
     if (wait > posted - popped) {
@@ -300,12 +362,21 @@ KERNEL int ring_enter(unsigned submit, unsigned wait) {
     return (int)(taken - first);
 }
 
+KERNEL int ring_enter(unsigned submit, unsigned wait) {
+    enter();
+    explore_check(own_ends(), "the kernel alone moves its ends of the queues");
+    int n = work_once(submit, wait);
+    leave();
+    return n;
+}
+
 void ring_wake(void) {
     atomic_store(&woken, true);
     explore_unpark(0);
 }
 
 KERNEL void ring_close(int file) {
+    enter();
     explore_check(file >= 0 && file < OPEN && numbers[file] != NULL,
                   "ring_close is called once, when the requests of a file are FREE");
     for (unsigned i = 0; i < pendings; i++) {
@@ -313,6 +384,7 @@ KERNEL void ring_close(int file) {
                       "ring_close is called when the last request of a file is FREE");
     }
     numbers[file] = NULL;
+    leave();
 }
 
 /* Work on a file from its beginning. */
@@ -328,10 +400,19 @@ static inline struct work work_of(enum ring_operation operation, int file, void 
 
 enum { UNDER_WAY = -1000 };
 
+KERNEL static inline void count_over(void) {
+    enter();
+    explore_check(++overs <= ended, "a request is over when the kernel has completed it");
+    leave();
+}
+
 /* For work.over: notes the result in *(int *)arg, which was UNDER_WAY. */
 static inline void note(void *arg, int result) {
     int *noted = arg;
 
+    if (result != -ECANCELED) { /* which may be of a request that the kernel never had */
+        count_over();
+    }
     explore_check(*noted == UNDER_WAY, "a request is over once");
     *noted = result;
 }

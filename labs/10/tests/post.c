@@ -29,7 +29,7 @@ static void guest(void *unused) {
 void explore_test(void) {
     char buffer[2];
 
-    guests_come = true;
+    kernel_may(&may.guests, 1);
     waiting = engine_begin(work_of(RING_RECEIVE, kernel_connect(""), buffer, 2, note, &result));
     engine_arrive();
     int other = explore_start(guest, NULL);
