@@ -67,8 +67,8 @@ var ofProgram = []string{
 
 // At these levels no access of a loop moves out of it, and no variable is split. clang reports the read of n++, which
 // it leaves to the write otherwise. gcc does not warn that its runtime ignores fences. Neither marks an access to a
-// local variable whose address is not taken. By an index outside of its bounds, such an access reaches any memory: so it
-// traps.
+// local variable whose address is not taken. By an index outside of its bounds, such an access reaches any memory: so
+// it traps.
 var (
 	ofClang = []string{
 		"-O0", "-mllvm", "-tsan-instrument-read-before-write=1", "-fsanitize=array-bounds,local-bounds",

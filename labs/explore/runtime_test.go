@@ -204,7 +204,7 @@ func TestWriteOutside(t *testing.T) {
 	r, err := built(t, `
 #include <explore.h>
 #include <stdlib.h>
-int *p;
+int *volatile p; // of a block whose size the compiler does not know
 void explore_test(void) { p = malloc(8); p[2] = 7; }`).Run(t.Context(), explore.Options{})
 	require.NoError(t, err)
 	require.NotNil(t, r.Fault)
@@ -237,7 +237,12 @@ func TestHarm(t *testing.T) {
 			"limit", "allocates more than 4194304 bytes",
 		},
 		"runtime": {
-			`volatile char *p = malloc(8); for (long i = 0;; i += 1 << 12) p[i] = 7;`, "crash", "neither a variable nor a block",
+			`char *volatile p = malloc(8); for (long i = 0;; i += 1 << 12) p[i] = 7;`, "crash",
+			"neither a variable nor a block",
+		},
+		"index": {
+			`int local[2] = {0}; for (volatile int i = 0;; i++) done += local[i];`, "crash",
+			"an index or a pointer outside of an object",
 		},
 		"stack":  {`explore_check(deeper(1) == 0, "it returns");`, "crash", "uses more stack than it has"},
 		"silent": {`while (!done) ;`, "livelock", "runs without end and does no visible step. It is"},

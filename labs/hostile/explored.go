@@ -54,7 +54,9 @@ const write = "long write(int, const void *, unsigned long);\n"
 var anyLab = []Explored{
 	{Name: "fork", Says: "uses fork: not allowed in this lab", attack: attack{"int fork(void);", "fork();"}},
 	{Name: "exit", Says: "uses _exit: not allowed in this lab", attack: attack{"void _exit(int);", "_exit(0);"}},
-	{Name: "constructor", Says: "uses constructor", attack: attack{"__attribute__((constructor)) static void early(void) {}", ""}},
+	{Name: "constructor", Says: "uses constructor", attack: attack{
+		"__attribute__((constructor)) static void early(void) {}", "",
+	}},
 	{Name: "system-call", Says: "uses __asm__", attack: attack{"", `__asm__ volatile("syscall");`}},
 	{Name: "inner", Says: "threads_stop", attack: attack{"void threads_stop(void);", "threads_stop();"}},
 	{Name: "state", Says: "engine", attack: attack{"extern char *engine;", "engine[0] ^= 1;"}},
