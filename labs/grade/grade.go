@@ -140,10 +140,12 @@ type Bench struct {
 	Random   *rand.Rand       // drawn from Seed, anew for each item
 	Options  machine.Options  // how the program is started
 	Trusted  bool             // the submission does not lie: what its program prints need not be seen from outside
-	shared   map[string]any
-	figures  []Figure
-	itemTime time.Duration
-	last     *Trouble // the last that there was
+	// Schedules is how many schedules of an item are tried at most; 0: as many as the item has.
+	Schedules int
+	shared    map[string]any
+	figures   []Figure
+	itemTime  time.Duration
+	last      *Trouble // the last that there was
 }
 
 // Measure has a figure appear in the report.

@@ -115,11 +115,27 @@ func (w *workshop) examine(
 	return w.until(ctx, m, &bench, named)
 }
 
-// until examines a mutant until named says that a fault is the planted one.
+// fewSchedules are tried in about the time in which a program starts.
+const fewSchedules = 1000
+
+// until examines a mutant until named says that a fault is the planted one. An item that passes tries all its
+// schedules, which takes much longer than to fail. So it begins with an item that fails within few schedules, if there
+// is one.
 func (w *workshop) until(
 	ctx context.Context, m mutate.Mutant, bench *grade.Bench, named func(grade.Fault) bool,
 ) (*grade.Report, error) {
 	items, found := w.habits.order(m, w.subject.Lab.ItemsOn(w.subject.Arch)), ""
+	if w.subject.Lab.Examiner != nil {
+		early, by := *bench, ""
+		early.Schedules = fewSchedules
+		if _, err := w.subject.until(items, named, &by).Lab.Examine(ctx, &early, nil); err != nil {
+			return nil, err
+		}
+		at := slices.IndexFunc(items, func(item grade.Item) bool { return item.Name == by })
+		if at > 0 {
+			items = slices.Concat(items[at:at+1], items[:at], items[at+1:])
+		}
+	}
 	report, err := w.subject.until(items, named, &found).Lab.Examine(ctx, bench, nil)
 	if found != "" {
 		w.habits.found(m, found)

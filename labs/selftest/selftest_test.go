@@ -37,7 +37,8 @@ func subject(lab *grade.Lab, a *machine.Arch) Subject {
 
 // thinned sets what is examined when all labs are, drawn by the seed: some of the mutants, and whether the solutions
 // are graded. A mutant of concurrent code takes up to a second. On the foreign architecture it has the same schedules,
-// and takes five times as long. The solutions of such a lab are graded on one of the two architectures.
+// and takes five times as long. The solutions of such a lab are graded on one of the two architectures, on the foreign
+// one by the first schedules.
 func (s Subject) thinned(o Options, seed uint64) (_ Options, solutions bool) {
 	native, concurrent := s.Arch == machine.Native(), s.Lab.Examiner != nil
 	even := (uint64(s.Lab.Number[1])+seed)%2 == 0
@@ -45,7 +46,7 @@ func (s Subject) thinned(o Options, seed uint64) (_ Options, solutions bool) {
 	case native && concurrent:
 		o.Every = 8
 	case concurrent:
-		o.Every = 64
+		o.Every, o.Schedules = 64, fewSchedules
 	case native:
 		o.Every = 4
 	default:

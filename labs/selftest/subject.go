@@ -45,6 +45,9 @@ type Options struct {
 	AtOnce   int      // how many programs are examined at the same time
 	Every    int      // examine one mutant of so many: 1 for all
 	First    int      // of Every: which one is examined first, from 0
+	// Schedules is how many schedules of an item are tried in an emulator, of a solution other than the reference; 0: as
+	// many as the item has.
+	Schedules int
 	// Progress is told how many of the mutants are done. It may be nil, and is called by one goroutine at a time.
 	Progress func(done, of int)
 }
@@ -190,7 +193,7 @@ func (s Subject) grade(ctx context.Context, o Options, folder string) (*grade.Re
 		return s.Lab.Grade(ctx, options)
 	}
 	return s.Lab.With(ctx, options, func(b *grade.Bench) (*grade.Report, error) {
-		b.Trusted = true
+		b.Trusted, b.Schedules = true, o.Schedules
 		return s.Lab.Examine(ctx, b, nil)
 	})
 }
