@@ -1,6 +1,6 @@
-/* The ring: two queues in memory that the program and the kernel share. Given. The layouts and the
- * numbers are those of Linux's io_uring, so that the same program runs on both: on the simulated
- * kernel of tests/kernel.h, and on the real one (real/ring.c). */
+/* The ring: two queues in memory that the program and the kernel share. Given. It has the layouts
+ * and the numbers of Linux's io_uring. So the same program runs on the simulated kernel of
+ * tests/kernel.h and on the real one (real/ring.c). */
 #ifndef RING_H
 #define RING_H
 

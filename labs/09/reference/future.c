@@ -1,13 +1,13 @@
-/* Futures.
+/* Futures and the states of their tasks.
  *
  *     NOT_STARTED -- claim --> IN_PROGRESS -- finish --> COMPLETED
  *
- * Three parties may come to a future at the same time: the worker that finds its entry in a deque,
- * the one that wants the result, and the one that gives it back. The party that claims it decides
- * about the task: it is run, or never.
+ * Three parties may want the task of a future at the same time. A worker finds its entry in a
+ * deque; a caller of future_get wants the result; a caller of future_drop wants none. One of them
+ * claims the task: it alone runs the task, or sees to it that it never runs.
  *
- * The entry in the deque and the caller of future_fork hold the future. The last of the two that
- * lets go frees it. */
+ * The entry in the deque and the caller of future_fork hold the future. Whichever lets go last
+ * frees it. */
 #include <stdatomic.h>
 
 #include "forkjoin.h"

@@ -1,4 +1,4 @@
-/* One worker: what was joined leaves room in the deque, and a full deque runs the task. */
+/* One worker: a joined task leaves the deque, and a fork into a full deque runs its own task. */
 #include "workers.h"
 
 static int begun;

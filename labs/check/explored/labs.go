@@ -4,7 +4,7 @@
 // the submission and the explorer's runtime. The item gets its points if no schedule of the scenario fails, neither in
 // the search nor among those that package verify runs from outside.
 //
-// The headers that are given are the lab's own, and a scenario is compiled with these alone.
+// A scenario is compiled with the lab's own headers alone, never with a submission's.
 //
 // What to read, in this order:
 //

@@ -1,4 +1,4 @@
-/* Atomic reads and writes move the indices, and read those of the kernel. */
+/* Atomic additions move this side's indices, and read the indices that the kernel moves. */
 #include "engine.h"
 
 static uint32_t of(_Atomic uint32_t *index) {
