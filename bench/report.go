@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -110,4 +111,17 @@ func (g *Group) Row(name string, at float64) *Row {
 		}
 	}
 	return nil
+}
+
+// Remarks are the sentences below the rows: what the marks of the axis are, the limits of the group, and what was
+// skipped.
+func (g *Group) Remarks() (list []string) {
+	for _, m := range g.Marks {
+		list = append(list, fmt.Sprintf("At %s %s: %s.", Whole(m.At), g.Axis, m.Label))
+	}
+	list = append(list, g.Notes...)
+	for _, s := range g.Skipped {
+		list = append(list, strings.TrimSuffix(fmt.Sprintf("Skipped: %s: %s: %s", s.Name, s.Why, s.Remedy), ": "))
+	}
+	return list
 }

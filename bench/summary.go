@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 )
@@ -110,19 +111,19 @@ func span(low, high float64, unit string) string {
 	return Figure(low) + " to " + Figure(high) + unit
 }
 
-// Figure is x with three digits at least where it is small, and with a comma after every three digits of a large one.
+// Figure is x with three significant digits, and with a comma after every three digits of a large one.
 func Figure(x float64) string {
-	if x < 1000 {
-		digits := 2
-		if x >= 10 {
-			digits = 1
-		}
-		if x >= 100 {
-			digits = 0
-		}
-		return strconv.FormatFloat(x, 'f', digits, 64)
+	x = Rounded(x, 3)
+	if math.Abs(x) < 1000 {
+		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
 	return Whole(x)
+}
+
+// Rounded is x with that many significant digits.
+func Rounded(x float64, digits int) float64 {
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	return r
 }
 
 // Whole is x as a whole number with a comma after every three digits.

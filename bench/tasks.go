@@ -67,34 +67,36 @@ func (o *onScheduler) Run(n int) (sample Sample, err error) {
 
 func (o *onScheduler) Close() error { return o.s.Close() }
 
+// inBatches times n starts, of which all of a batch end before the next one begins.
+func inBatches(n int, ended interface {
+	Add(int)
+	Wait()
+}, start func() error) (time.Duration, error) {
+	begin := time.Now()
+	for ; n > 0; n -= mostTasks {
+		batch := min(n, mostTasks)
+		ended.Add(batch)
+		for range batch {
+			if err := start(); err != nil {
+				return 0, err
+			}
+		}
+		ended.Wait()
+	}
+	return time.Since(begin), nil
+}
+
 func openTasks(cfg sched.Config) func() (Session, error) {
 	return openOnScheduler(cfg, func(s *sched.Scheduler, n int) (time.Duration, error) {
 		var ended fibersync.WaitGroup
-		start := time.Now()
-		for ; n > 0; n -= mostTasks {
-			some := min(n, mostTasks)
-			ended.Add(some)
-			for range some {
-				if err := s.Enqueue(sched.Task{Func: ended.Done}); err != nil {
-					return 0, err
-				}
-			}
-			ended.Wait()
-		}
-		return time.Since(start), nil
+		return inBatches(n, &ended, func() error { return s.Enqueue(sched.Task{Func: ended.Done}) })
 	})
 }
 
 func goroutineTasks(n int) (time.Duration, error) {
 	var ended sync.WaitGroup
-	start := time.Now()
-	for ; n > 0; n -= mostTasks {
-		some := min(n, mostTasks)
-		ended.Add(some)
-		for range some {
-			go ended.Done()
-		}
-		ended.Wait()
-	}
-	return time.Since(start), nil
+	return inBatches(n, &ended, func() error {
+		go ended.Done()
+		return nil
+	})
 }

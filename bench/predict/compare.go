@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -71,10 +70,7 @@ func MeanOff(all []Compared, by string) float64 {
 
 // Verdict says by which factor a guess of c was off: "right" if it is within the interval.
 func (c Compared) Verdict(s Scored) string {
-	factor := strconv.FormatFloat(s.Off(), 'g', 3, 64)
-	if s.Off() >= 1000 {
-		factor = strconv.FormatFloat(s.Off(), 'f', 0, 64)
-	}
+	factor := bench.Figure(s.Off())
 	switch {
 	case s.Guess >= c.Low && s.Guess <= c.High:
 		return "right"

@@ -65,15 +65,11 @@ func Read(r io.Reader, source string, questions []Question) (Guesses, error) {
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
 		line, _, _ := strings.Cut(lines.Text(), "#")
-		line = strings.TrimSpace(line)
-		if line == "" {
+		words := strings.Fields(line)
+		if len(words) == 0 {
 			continue
 		}
-		name, rest := line, ""
-		if end := strings.IndexAny(line, " \t"); end >= 0 {
-			name, rest = line[:end], strings.TrimSpace(line[end:])
-		}
-		if err := g.add(name, rest, questions); err != nil {
+		if err := g.add(words[0], strings.Join(words[1:], " "), questions); err != nil {
 			return g, fmt.Errorf("%s, line %d: %w", source, n, err)
 		}
 	}

@@ -23,7 +23,7 @@ func guessesSection(all []predict.Compared) section {
 		}
 		middle := c.Middle()
 		p.Rows = append(p.Rows, samples{
-			c.Name, rounded(c.Median, 4), rounded(c.Low, 4), rounded(c.High, 4), shown(guesses),
+			c.Name, bench.Rounded(c.Median, 4), bench.Rounded(c.Low, 4), bench.Rounded(c.High, 4), shown(guesses),
 		})
 		least, most := slices.Min(guesses), slices.Max(guesses)
 		p.Told = append(p.Told, fmt.Sprintf("%s: measured %s; guesses: %d, from %s to %s. The middle one, %s, is %s.",

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fiberlab/bench"
@@ -116,7 +115,7 @@ func (p *plot) Legend() (keys []key) {
 		return keys
 	}
 	for i, s := range p.Series {
-		keys = append(keys, key{fmt.Sprintf("s%d", i%4), []string{"●", "■", "▲", "◆"}[i%4], s.Name})
+		keys = append(keys, key{fmt.Sprintf("s%d", i%2), []string{"●", "■"}[i%2], s.Name})
 	}
 	return keys
 }
@@ -150,7 +149,7 @@ const mostShown = 150
 func shown(all []float64) []float64 {
 	few := evenly(slices.Sorted(slices.Values(all)), mostShown)
 	for i, v := range few {
-		few[i] = rounded(v, 4)
+		few[i] = bench.Rounded(v, 4)
 	}
 	return few
 }
@@ -167,30 +166,15 @@ func evenly(sorted []float64, most int) []float64 {
 	return few
 }
 
-// rounded is v with that many significant digits.
-func rounded(v float64, digits int) float64 {
-	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
-	return r
-}
-
 // duration is a number of nanoseconds with three significant digits and its unit.
 func duration(ns float64) string {
 	for _, unit := range []struct {
 		size float64
 		name string
 	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
-		if rounded(math.Abs(ns), 3) >= unit.size {
-			return number(ns/unit.size) + " " + unit.name
+		if bench.Rounded(math.Abs(ns), 3) >= unit.size {
+			return bench.Figure(ns/unit.size) + " " + unit.name
 		}
 	}
-	return number(ns) + " ns"
-}
-
-// number is v with three significant digits, with a comma after every three digits of a large one.
-func number(v float64) string {
-	r := rounded(v, 3)
-	if math.Abs(r) < 1000 {
-		return strconv.FormatFloat(r, 'f', -1, 64)
-	}
-	return bench.Whole(r)
+	return bench.Figure(ns) + " ns"
 }

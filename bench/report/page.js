@@ -4,15 +4,10 @@
 const plots = JSON.parse(document.getElementById("plots").textContent);
 // color returns a colour of the style sheet, in light or dark.
 const color = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
-const font = () => "12px system-ui, sans-serif";
+const font = "12px system-ui, sans-serif";
 
 // Each series has a colour, a shape and a dash of its own, so that it can be known without its colour.
-const looks = [
-  { color: "series-1", shape: "circle", dash: [] },
-  { color: "series-2", shape: "square", dash: [6, 3] },
-  { color: "series-3", shape: "triangle", dash: [2, 3] },
-  { color: "series-4", shape: "diamond", dash: [9, 3, 2, 3] },
-];
+const looks = [{ color: "series-1", dash: [], square: false }, { color: "series-2", dash: [6, 3], square: true }];
 const look = i => looks[i % looks.length];
 
 // short writes a number in few characters: 0.79, 3.4, 189, 2k.
@@ -22,22 +17,23 @@ function short(v) {
   return String(+v.toPrecision(2));
 }
 
-function mark(ctx, shape, x, y, r) {
+function dot(ctx, x, y, r, square) {
   ctx.beginPath();
-  if (shape === "circle") ctx.arc(x, y, r, 0, 2 * Math.PI);
-  else if (shape === "square") ctx.rect(x - r, y - r, 2 * r, 2 * r);
-  else {
-    ctx.moveTo(x, y - 1.2 * r);
-    if (shape === "diamond") { ctx.lineTo(x + 1.2 * r, y); ctx.lineTo(x, y + 1.2 * r); ctx.lineTo(x - 1.2 * r, y); }
-    else { ctx.lineTo(x + 1.2 * r, y + r); ctx.lineTo(x - 1.2 * r, y + r); }
-    ctx.closePath();
-  }
+  if (square) ctx.rect(x - r, y - r, 2 * r, 2 * r);
+  else ctx.arc(x, y, r, 0, 2 * Math.PI);
   ctx.fill();
+}
+
+function line(ctx, x1, y1, x2, y2) {
+  ctx.beginPath();
+  ctx.moveTo(x1, y1);
+  ctx.lineTo(x2, y2);
+  ctx.stroke();
 }
 
 function axis(more) {
   const grid = { stroke: color("grid"), width: 1 };
-  return Object.assign({ stroke: color("ink"), font: font(), labelFont: font(), grid, ticks: grid }, more);
+  return Object.assign({ stroke: color("ink"), font, labelFont: font, grid, ticks: grid }, more);
 }
 
 // span is the range of a logarithmic axis that shows all of the values, with some room at both ends.
@@ -60,24 +56,27 @@ function logSplits(u, axisIndex, min, max) {
 
 const logarithmic = { splits: logSplits, filter: (u, splits) => splits, values: (u, splits) => splits.map(short) };
 
+// walked is what both kinds of plots have: a cursor along one axis, which is told below the plot.
+const walked = (plot, box, draw, cursor) => ({
+  legend: { show: false },
+  cursor: { drag: { x: false, y: false }, points: { show: false }, ...cursor },
+  hooks: { draw: [draw], setCursor: [u => u.cursor.event && tell(plot, box, u.cursor.idx)] },
+});
+
 // rowsPlot lays each row of figures along one line: a dot for each sample, a box for the interval, a bar at the median.
 function rowsPlot(plot, box, width) {
   const { rows, floor } = plot;
   const names = Math.min(Math.max(...rows.map(r => r.name.length)) * 7 + 16, width * .42);
   const all = rows.flatMap(r => [r.low, r.high, r.median, ...r.samples]);
   if (floor) all.push(floor.at);
-  const across = u => v => u.valToPos(v, "y", true);
   const draw = u => {
-    const { ctx } = u, x = across(u), ratio = devicePixelRatio;
+    const { ctx } = u, x = v => u.valToPos(v, "y", true), ratio = devicePixelRatio;
     ctx.save();
     if (floor) {
       ctx.strokeStyle = color("series-2");
       ctx.setLineDash([5 * ratio, 4 * ratio]);
       ctx.lineWidth = 1.5 * ratio;
-      ctx.beginPath();
-      ctx.moveTo(x(floor.at), u.bbox.top);
-      ctx.lineTo(x(floor.at), u.bbox.top + u.bbox.height);
-      ctx.stroke();
+      line(ctx, x(floor.at), u.bbox.top, x(floor.at), u.bbox.top + u.bbox.height);
       ctx.setLineDash([]);
     }
     rows.forEach((row, i) => {
@@ -86,7 +85,7 @@ function rowsPlot(plot, box, width) {
       ctx.fillStyle = color("series-1");
       // A dot's height is a fixed sequence that spreads evenly, so that equal samples stay apart.
       const size = (row.samples.length > 40 ? 1.7 : 2.7) * ratio;
-      row.samples.forEach((v, k) => mark(ctx, "circle", x(v), y + ((k * .618) % 1 - .5) * 12 * ratio, size));
+      row.samples.forEach((v, k) => dot(ctx, x(v), y + ((k * .618) % 1 - .5) * 12 * ratio, size));
       ctx.globalAlpha = 1;
       ctx.fillStyle = ctx.strokeStyle = color("ink");
       ctx.lineWidth = 1.5 * ratio;
@@ -96,7 +95,7 @@ function rowsPlot(plot, box, width) {
     ctx.restore();
   };
   return new uPlot({
-    width, height: rows.length * 32 + 60, legend: { show: false },
+    width, height: rows.length * 32 + 60,
     scales: {
       x: { time: false, ori: 1, dir: -1, range: [-.6, rows.length - .4] },
       y: { distr: 3, ori: 0, dir: 1, range: span(all) },
@@ -109,15 +108,14 @@ function rowsPlot(plot, box, width) {
       axis(Object.assign({ scale: "y", side: 2, label: plot.x }, logarithmic)),
     ],
     series: [{}, { paths: () => null, points: { show: false } }],
-    cursor: { drag: { x: false, y: false }, x: false, y: true, points: { show: false } },
-    hooks: { draw: [draw], setCursor: [u => u.cursor.event && tell(plot, box, u.cursor.idx)] },
+    ...walked(plot, box, draw, { x: false, y: true }),
   }, [rows.map((_, i) => i), rows.map(r => r.median)], box);
 }
 
 // linesPlot draws series of figures, both axes logarithmic, with labelled lines at the plot's marks.
 function linesPlot(plot, box, width) {
   const xs = plot.at, height = Math.min(Math.max(width * .55, 260), 420);
-  const all = plot.series.flatMap(s => s.values.concat(s.low || [], s.high || [])).filter(v => v !== null);
+  const all = plot.series.flatMap(s => s.values.concat(s.low, s.high)).filter(v => v !== null);
   const draw = u => {
     const { ctx } = u, ratio = devicePixelRatio, labels = [];
     ctx.save();
@@ -127,10 +125,7 @@ function linesPlot(plot, box, width) {
       ctx.strokeStyle = color("soft");
       ctx.lineWidth = ratio;
       ctx.setLineDash([4 * ratio, 4 * ratio]);
-      ctx.beginPath();
-      ctx.moveTo(x, u.bbox.top);
-      ctx.lineTo(x, u.bbox.top + u.bbox.height);
-      ctx.stroke();
+      line(ctx, x, u.bbox.top, x, u.bbox.top + u.bbox.height);
       labels.push([m.label, x + 3 * ratio, u.bbox.top + (12 + 15 * (i % 4)) * ratio]);
     });
     ctx.setLineDash([]);
@@ -140,13 +135,8 @@ function linesPlot(plot, box, width) {
       s.values.forEach((v, i) => {
         if (v === null) return;
         const x = u.valToPos(xs[i], "x", true);
-        if (s.low) {
-          ctx.beginPath();
-          ctx.moveTo(x, u.valToPos(s.low[i], "y", true));
-          ctx.lineTo(x, u.valToPos(s.high[i], "y", true));
-          ctx.stroke();
-        }
-        mark(ctx, look(k).shape, x, u.valToPos(v, "y", true), 3.5 * ratio);
+        line(ctx, x, u.valToPos(s.low[i], "y", true), x, u.valToPos(s.high[i], "y", true));
+        dot(ctx, x, u.valToPos(v, "y", true), 3.5 * ratio, look(k).square);
       });
     });
     ctx.textAlign = "left"; // uPlot leaves another value
@@ -160,7 +150,7 @@ function linesPlot(plot, box, width) {
     ctx.restore();
   };
   return new uPlot({
-    width, height, legend: { show: false },
+    width, height,
     scales: {
       x: { time: false, distr: 3, range: span(xs.concat(plot.marks.map(m => m.at))) },
       y: { distr: 3, range: span(all) },
@@ -172,8 +162,7 @@ function linesPlot(plot, box, width) {
     series: [{}].concat(plot.series.map((s, k) => ({
       stroke: color(look(k).color), width: 1.5, dash: look(k).dash, points: { show: false }, spanGaps: true,
     }))),
-    cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
-    hooks: { draw: [draw], setCursor: [u => u.cursor.event && tell(plot, box, u.cursor.idx)] },
+    ...walked(plot, box, draw, { x: true, y: false }),
   }, [xs].concat(plot.series.map(s => s.values)), box);
 }
 
@@ -203,8 +192,6 @@ function draw(plot) {
   box.drawnWidth = width;
 }
 
-function drawAll() { plots.forEach(draw); }
-
 function setUp(plot) {
   const box = document.getElementById(plot.id);
   box.tabIndex = 0;
@@ -227,5 +214,6 @@ function setUp(plot) {
 
 document.documentElement.classList.add("script");
 plots.forEach(setUp);
-drawAll();
-for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", drawAll);
+plots.forEach(draw);
+for (const media of ["(prefers-color-scheme: dark)", "print"])
+  matchMedia(media).addEventListener("change", () => plots.forEach(draw));

@@ -41,7 +41,7 @@ func TestPageSaysWhatTheFiguresAre(t *testing.T) {
 		"3.43 ns, 95 % interval 3.36 ns to 3.5 ns; 3 instructions",
 		"No ratios are given: the median of asm is known to 12 % only.",
 		"Skipped: boost: no Boost.Context: apt-get install libboost-context-dev",
-		"before &#34;L1 ends&#34;", "between &#34;L1 ends&#34; and &#34;TLB ends&#34;", "after &#34;L3 ends&#34;",
+		"With 2 fibers, asm takes 4.02 ns; with 354,294 it takes 25.2 ns, 6.27 times as much.",
 		"governor not visible", "MIT License", "uPlot (v1.6.32)",
 	} {
 		require.Contains(t, text, want)
@@ -111,7 +111,7 @@ func TestNumbers(t *testing.T) {
 		require.Equal(t, want, duration(ns))
 	}
 	for v, want := range map[float64]string{0.1234: "0.123", 12345: "12,300", 1: "1", 999.9: "1,000"} {
-		require.Equal(t, want, number(v))
+		require.Equal(t, want, bench.Figure(v))
 	}
 	require.Equal(t, "1,048,576", bench.Whole(1<<20))
 	require.Equal(t, []float64{1, 3, 5}, evenly([]float64{1, 2, 3, 4, 5}, 3))

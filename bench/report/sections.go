@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -44,11 +43,7 @@ func sectionOf(g *bench.Group) section {
 	if g.Noise != "" {
 		s.Text = append(s.Text, "No ratios are given: "+g.Noise+".")
 	}
-	s.Notes = append(s.Notes, g.Notes...)
-	for _, skipped := range g.Skipped {
-		s.Notes = append(s.Notes, strings.TrimSuffix(
-			fmt.Sprintf("Skipped: %s: %s: %s", skipped.Name, skipped.Why, skipped.Remedy), ": "))
-	}
+	s.Notes = g.Remarks()
 	return s
 }
 
@@ -61,7 +56,7 @@ func rowsSection(g *bench.Group) section {
 	for i := range g.Rows {
 		r := &g.Rows[i]
 		p.Rows = append(p.Rows, samples{
-			r.Name, rounded(r.Median, 4), rounded(r.Low, 4), rounded(r.High, 4), shown(r.Samples),
+			r.Name, bench.Rounded(r.Median, 4), bench.Rounded(r.Low, 4), bench.Rounded(r.High, 4), shown(r.Samples),
 		})
 		p.Told = append(p.Told, fmt.Sprintf("%s: median %s, 95 %% interval %s, %d samples from %s to %s. %s",
 			r.Name, duration(r.Median), interval(r.Low, r.High), len(r.Samples), duration(slices.Min(r.Samples)),
@@ -77,17 +72,17 @@ func rowsSection(g *bench.Group) section {
 	text := "The axis is logarithmic: equal distances are equal factors. "
 	if len(g.Rows) > 1 {
 		text += fmt.Sprintf("From %s, %s, to %s, %s, it is a factor of %s. ", cheapest.Name, duration(cheapest.Median),
-			dearest.Name, duration(dearest.Median), number(dearest.Median/cheapest.Median))
+			dearest.Name, duration(dearest.Median), bench.Figure(dearest.Median/cheapest.Median))
 	}
 	s.Text = []string{text + reasons[g.Name]}
 	if wide := slices.MaxFunc(g.Rows, bySpread); len(wide.Samples) > 3 {
 		s.Text = append(s.Text, fmt.Sprintf("The samples of %s are the most scattered: the middle half of them spans "+
-			"%s %% of the median. In a sample far to the right something else ran.", wide.Name, number(100*spread(wide))))
+			"%s %% of the median. In a sample far to the right something else ran.", wide.Name, bench.Figure(100*spread(wide))))
 	}
 	if g.Floor > 0 {
-		p.Floor = &mark{rounded(g.Floor, 4), "the same loop without a switch: " + duration(g.Floor)}
+		p.Floor = &mark{bench.Rounded(g.Floor, 4), "the same loop without a switch: " + duration(g.Floor)}
 		s.Text = append(s.Text, fmt.Sprintf("The dashed line is the floor: the same loop without the operation takes %s. "+
-			"That is %s %% of what %s takes.", duration(g.Floor), number(100*g.Floor/cheapest.Median), cheapest.Name))
+			"That is %s %% of what %s takes.", duration(g.Floor), bench.Figure(100*g.Floor/cheapest.Median), cheapest.Name))
 	}
 	s.Plot, s.Listings = p, listings(g)
 	return s
@@ -107,11 +102,11 @@ func listings(g *bench.Group) (all []listing) {
 		}
 		said := fmt.Sprintf("%s, 95 %% interval %s", duration(r.Median), interval(r.Low, r.High))
 		if r.Instructions > 0 {
-			said += fmt.Sprintf("; %s instructions", number(r.Instructions))
+			said += fmt.Sprintf("; %s instructions", bench.Figure(r.Instructions))
 		}
 		all = append(all, listing{
 			Name: r.Name, Said: said, Code: r.Listing,
-			Width: rounded(100*r.Median/longest, 3), Floor: rounded(100*g.Floor/longest, 3),
+			Width: bench.Rounded(100*r.Median/longest, 3), Floor: bench.Rounded(100*g.Floor/longest, 3),
 		})
 	}
 	return all
@@ -132,7 +127,7 @@ func ratio(r *bench.Row) string {
 	if r.Ratio == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%s (%s to %s)", number(r.Ratio), number(r.RatioLow), number(r.RatioHigh))
+	return fmt.Sprintf("%s (%s to %s)", bench.Figure(r.Ratio), bench.Figure(r.RatioLow), bench.Figure(r.RatioHigh))
 }
 
 func calls(r *bench.Row) string {
@@ -145,7 +140,7 @@ func calls(r *bench.Row) string {
 // instructions are those that the processor has counted, or else those of the listing.
 func instructions(r *bench.Row) string {
 	if n := cmp.Or(r.Executed, r.Instructions); n > 0 {
-		return number(n)
+		return bench.Figure(n)
 	}
 	return "–"
 }
@@ -184,20 +179,18 @@ func curvesSection(g *bench.Group) section {
 	}
 	p.Alternative = fmt.Sprintf("%s: %s over %s, from %s to %s, on logarithmic axes.",
 		g.Title, g.Unit, g.Axis, bench.Whole(p.At[0]), bench.Whole(p.At[len(p.At)-1]))
-	marks := slices.SortedFunc(slices.Values(g.Marks), func(a, b bench.Mark) int { return cmp.Compare(a.At, b.At) })
-	for i, m := range marks {
+	for _, m := range g.Marks {
 		p.Alternative += fmt.Sprintf(" At %s: %s.", bench.Whole(m.At), m.Label)
-		s.Notes = append(s.Notes, fmt.Sprintf("At %s %s: %s.", bench.Whole(m.At), g.Axis, m.Label))
-		marks[i].Label, _, _ = strings.Cut(m.Label, ":") // there is no room for more
-		p.Marks = append(p.Marks, mark{m.At, marks[i].Label})
+		label, _, _ := strings.Cut(m.Label, ":") // there is no room for more
+		p.Marks = append(p.Marks, mark{m.At, label})
 	}
 	s.Text = append(s.Text, strings.TrimSpace("Both axes are logarithmic. "+reasons[g.Name]))
-	if len(marks) > 0 {
-		s.Text = append(s.Text, "A vertical line is where a step is to be expected, by the sizes of this machine's caches "+
-			"and what the operation touches.")
-		for _, name := range names {
-			s.Text = append(s.Text, fmt.Sprintf("On average %s takes %s.", name, steps(g, name, marks)))
-		}
+	if len(g.Marks) > 0 {
+		s.Text = append(s.Text, "Each vertical line marks where a cache of this machine, or its TLB, is full. To the right of "+
+			"the line the cost climbs.")
+	}
+	for _, name := range names {
+		s.Text = append(s.Text, growth(g, name))
 	}
 	s.Plot = p
 	return s
@@ -205,36 +198,25 @@ func curvesSection(g *bench.Group) section {
 
 // entry is v with four digits, as an entry of a series.
 func entry(v float64) *float64 {
-	v = rounded(v, 4)
+	v = bench.Rounded(v, 4)
 	return &v
 }
 
-// steps says what the rows of that name cost between the marks: the geometric mean of their medians.
-func steps(g *bench.Group, name string, marks []bench.Mark) string {
-	var parts []string
-	from, before := 0.0, ""
-	for i := 0; i <= len(marks); i++ {
-		to, label := math.Inf(1), ""
-		if i < len(marks) {
-			to, label = marks[i].At, marks[i].Label
+// growth says what the rows of that name cost at both ends of the axis.
+func growth(g *bench.Group, name string) string {
+	first, last := (*bench.Row)(nil), (*bench.Row)(nil)
+	for i := range g.Rows {
+		r := &g.Rows[i]
+		if r.Name != name {
+			continue
 		}
-		var medians []float64
-		for _, r := range g.Rows {
-			if r.Name == name && r.At > from && r.At <= to {
-				medians = append(medians, r.Median)
-			}
+		if first == nil || r.At < first.At {
+			first = r
 		}
-		where := fmt.Sprintf("between %q and %q", before, label)
-		switch {
-		case before == "":
-			where = fmt.Sprintf("before %q", label)
-		case label == "":
-			where = fmt.Sprintf("after %q", before)
+		if last == nil || r.At > last.At {
+			last = r
 		}
-		if len(medians) > 0 {
-			parts = append(parts, duration(stat.GeometricMean(medians, nil))+" "+where)
-		}
-		from, before = to, label
 	}
-	return strings.Join(parts, ", ")
+	return fmt.Sprintf("With %s %s, %s takes %s; with %s it takes %s, %s times as much.", bench.Whole(first.At), g.Axis,
+		name, duration(first.Median), bench.Whole(last.At), duration(last.Median), bench.Figure(last.Median/first.Median))
 }

@@ -355,18 +355,8 @@ func writeGroup(p *page, g *bench.Group) {
 	for _, r := range g.Rows {
 		p.say("%s", r.Sentence)
 	}
-	for _, m := range g.Marks {
-		p.say("At %s %s: %s.", thousands(int(m.At)), g.Axis, m.Label)
-	}
-	for _, n := range g.Notes {
-		p.say("%s", n)
-	}
-	for _, s := range g.Skipped {
-		line := fmt.Sprintf("Skipped: %s: %s", s.Name, s.Why)
-		if s.Remedy != "" {
-			line += ": " + s.Remedy
-		}
-		p.say("%s", line)
+	for _, remark := range g.Remarks() {
+		p.say("%s", remark)
 	}
 }
 
