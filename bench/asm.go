@@ -7,18 +7,20 @@ import "C"
 
 import _ "fiberlab/asm"
 
-func openAsm() (Session, error)       { return openPingpong(&C.pingpong_asm, 2) }
-func openAsmInline() (Session, error) { return openPingpong(&C.pingpong_asm_inline, 2) }
-func openAsmNofp() (Session, error)   { return openPingpong(&C.pingpong_asm_nofp, 2) }
-
 // assembly returns the mechanisms that switch by assembly of this project.
 func assembly() []Mechanism {
 	return []Mechanism{
 		{
-			Name: "asm", Says: "it saves the callee-saved registers and the floating-point control words", Open: openAsm,
-			List: listAsm,
+			Name: "asm", Says: "it saves the callee-saved registers and the floating-point control words",
+			Open: openPingpong(&C.pingpong_asm, 2), List: listAsm,
 		},
-		{Name: "asm-inline", Says: "the compiler saves only the registers that it uses", Open: openAsmInline},
-		{Name: "asm-nofp", Says: "it saves the callee-saved registers alone", Open: openAsmNofp, List: listAsmNofp},
+		{
+			Name: "asm-inline", Says: "the compiler saves only the registers that it uses",
+			Open: openPingpong(&C.pingpong_asm_inline, 2),
+		},
+		{
+			Name: "asm-nofp", Says: "it saves the callee-saved registers alone",
+			Open: openPingpong(&C.pingpong_asm_nofp, 2), List: listAsmNofp,
+		},
 	}
 }

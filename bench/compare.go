@@ -16,7 +16,6 @@ const alpha = 0.05
 type Change struct {
 	Group, Name string
 	At          float64
-	Unit        string
 	Old, New    float64 // medians
 	Factor      float64 // new over old: of the medians of what was tested, samples or ratios; NaN if nothing was
 	P           float64 // of the rank test; NaN if none was made
@@ -58,7 +57,7 @@ func Compare(old, new *Report) ([]Change, error) {
 
 func compareRows(before, after *Group, a, b *Row) Change {
 	c := Change{
-		Group: after.Name, Name: b.Name, At: b.At, Unit: after.Unit, Old: a.Median, New: b.Median,
+		Group: after.Name, Name: b.Name, At: b.At, Old: a.Median, New: b.Median,
 		Factor: math.NaN(), P: math.NaN(),
 	}
 	old, new := a.Samples, b.Samples

@@ -3,12 +3,14 @@ package bench
 /*
 #define _GNU_SOURCE
 #include <sched.h>
+#include <stdint.h>
 */
 import "C"
 
 import (
 	"fmt"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,6 +28,16 @@ func pinHere(pid int) error {
 		return fmt.Errorf("bench: pinning process %d: %w", pid, err)
 	}
 	return nil
+}
+
+// timed makes a sample of a loop in C, which returns nanoseconds. The thread stays on its processor meanwhile.
+func timed(operations int, loop func() C.uint64_t) (Sample, error) {
+	s := Sample{Operations: operations}
+	err := onCPU(currentCPU(), func() error {
+		s.Elapsed = time.Duration(loop())
+		return nil
+	})
+	return s, err
 }
 
 // onCPU pins the calling thread to processor cpu, calls f on it, and restores the thread's processors. It

@@ -6,7 +6,7 @@
 #include "../asm/context.h"
 
 /* How many frames, at least 1, are between a side and its switch. */
-size_t depth;
+size_t pingpong_depth;
 
 /* Each frame has a cache line, which is written on the way down and on the way up. */
 #define DESCEND(name, at_the_bottom)                                                               \
@@ -30,9 +30,9 @@ DESCEND(descend, __asm__ volatile("" ::"r"(from), "r"(to) : "memory"))
 #define SET_TARGET marl_fiber_set_target
 
 #define PINGPONG pingpong_deep
-#define SWAP(from, to) descend_and_switch(depth, from, to)
+#define SWAP(from, to) descend_and_switch(pingpong_depth, from, to)
 #include "pingpong.h"
 
 #define PINGPONG pingpong_deep_call
-#define SWAP(from, to) descend(depth, from, to)
+#define SWAP(from, to) descend(pingpong_depth, from, to)
 #include "pingpong.h"

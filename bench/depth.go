@@ -4,7 +4,7 @@ package bench
 
 /*
 #include "pingpong.h"
-extern size_t depth;
+extern size_t pingpong_depth;
 */
 import "C"
 
@@ -36,12 +36,12 @@ type deep struct {
 
 func openDeep(loop *C.pingpong, frames, trip int) func() (Session, error) {
 	return func() (Session, error) {
-		s, err := openPingpong(loop, trip)
+		s, err := openPingpong(loop, trip)()
 		return deep{s, frames}, err
 	}
 }
 
 func (d deep) Run(n int) (Sample, error) {
-	C.depth = C.size_t(d.frames)
+	C.pingpong_depth = C.size_t(d.frames)
 	return d.Session.Run(n)
 }

@@ -14,7 +14,6 @@ import "C"
 import (
 	_ "embed"
 	"errors"
-	"time"
 
 	_ "fiberlab/cgo_ucontext"
 	"fiberlab/stack"
@@ -34,34 +33,31 @@ type pingpong struct {
 	stack *stack.Stack
 }
 
-func openSigsetjmp() (Session, error) { return openPingpong(&C.pingpong_sigsetjmp, 2) }
-func openUcontext() (Session, error)  { return openPingpong(&C.pingpong_ucontext, 2) }
-
-// openFloor counts a trip as one operation: where nothing switches there is no other side.
-func openFloor() (Session, error) { return openPingpong(&C.pingpong_floor, 1) }
+var (
+	openSigsetjmp = openPingpong(&C.pingpong_sigsetjmp, 2)
+	openUcontext  = openPingpong(&C.pingpong_ucontext, 2)
+	openFloor     = openPingpong(&C.pingpong_floor, 1) // where nothing switches there is no other side
+)
 
 // openPingpong opens a C loop that makes trip operations a round trip: 2, or 1 if it does not switch.
-func openPingpong(loop *C.pingpong, trip int) (Session, error) {
-	pool, err := stack.NewPool(stack.Options{})
-	if err != nil {
-		return nil, err
+func openPingpong(loop *C.pingpong, trip int) func() (Session, error) {
+	return func() (Session, error) {
+		pool, err := stack.NewPool(stack.Options{})
+		if err != nil {
+			return nil, err
+		}
+		st, err := pool.Get()
+		if err != nil {
+			return nil, errors.Join(err, pool.Close())
+		}
+		return &pingpong{loop, trip, pool, st}, nil
 	}
-	st, err := pool.Get()
-	if err != nil {
-		return nil, errors.Join(err, pool.Close())
-	}
-	return &pingpong{loop, trip, pool, st}, nil
 }
 
 func (p *pingpong) Run(n int) (Sample, error) {
 	trips := max(1, (n+p.trip-1)/p.trip)
-	s := Sample{Operations: p.trip * trips}
-	err := onCPU(currentCPU(), func() error {
-		lo, top := C.uintptr_t(p.stack.Lo()), C.uintptr_t(p.stack.Top())
-		s.Elapsed = time.Duration(C.run_loop(p.loop, lo, top, C.uint64_t(trips)))
-		return nil
-	})
-	return s, err
+	lo, top := C.uintptr_t(p.stack.Lo()), C.uintptr_t(p.stack.Top())
+	return timed(p.trip*trips, func() C.uint64_t { return C.run_loop(p.loop, lo, top, C.uint64_t(trips)) })
 }
 
 func (p *pingpong) Close() error {

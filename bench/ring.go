@@ -7,7 +7,6 @@ import "C"
 import (
 	"errors"
 	"fmt"
-	"time"
 	"unsafe"
 
 	"fiberlab/stack"
@@ -87,12 +86,7 @@ func (r *ring) free() (err error) {
 
 func (p *ringPart) Run(n int) (Sample, error) {
 	laps := laps(n, p.n)
-	s := Sample{Operations: laps * (p.n + 1)}
-	err := onCPU(currentCPU(), func() error {
-		s.Elapsed = time.Duration(C.ring_run(p.members, C.size_t(p.n), C.uint64_t(laps)))
-		return nil
-	})
-	return s, err
+	return timed(laps*(p.n+1), func() C.uint64_t { return C.ring_run(p.members, C.size_t(p.n), C.uint64_t(laps)) })
 }
 
 func (p *ringPart) Close() error {

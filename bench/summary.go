@@ -89,7 +89,7 @@ func (g *Group) sentence(r *Row, operation, says string, baseAt float64, isBase 
 	}
 	switch {
 	case isBase:
-		return fmt.Sprintf("A %s by %s takes %s%s.", operation, name, span(r.Low, r.High, " ns"), why)
+		return fmt.Sprintf("A %s by %s takes %s%s.", operation, name, Span(r.Low, r.High, " ns"), why)
 	case r.Ratio == 0:
 		return fmt.Sprintf("It cannot be told what a %s by %s costs beside %s%s.",
 			operation, name, base, why)
@@ -97,14 +97,14 @@ func (g *Group) sentence(r *Row, operation, says string, baseAt float64, isBase 
 		return fmt.Sprintf("A %s by %s costs the same as by %s, as far as can be told%s.", operation, name, base, why)
 	}
 	return fmt.Sprintf("A %s by %s costs %s the cost by %s%s.", operation, name,
-		span(r.RatioLow, r.RatioHigh, " times"), base, why)
+		Span(r.RatioLow, r.RatioHigh, " times"), base, why)
 }
 
 // place is a place on an axis in words.
 func place(at float64, axis string) string { return Whole(at) + " " + axis }
 
-// span is "2.1 to 2.3" with the unit behind it, or one number if both round to it.
-func span(low, high float64, unit string) string {
+// Span is "2.1 to 2.3" with the unit behind it, or one number if both round to it.
+func Span(low, high float64, unit string) string {
 	if Figure(low) == Figure(high) {
 		return Figure(low) + unit
 	}

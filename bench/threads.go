@@ -19,12 +19,10 @@ func createThreads(n int) (time.Duration, error) {
 }
 
 // onThreads runs a loop of threads.c on one processor.
-func onThreads(loop func() C.uint64_t) (took time.Duration, err error) {
-	err = onCPU(currentCPU(), func() error {
-		if took = time.Duration(loop()); took == 0 {
-			return errors.New("a thread could not be made")
-		}
-		return nil
-	})
-	return took, err
+func onThreads(loop func() C.uint64_t) (time.Duration, error) {
+	s, err := timed(1, loop)
+	if err == nil && s.Elapsed == 0 {
+		err = errors.New("a thread could not be made")
+	}
+	return s.Elapsed, err
 }

@@ -60,7 +60,7 @@ func browserWidths(t *testing.T, b *browsertest.Browser, address string) {
 func browserKeys(t *testing.T, b *browsertest.Browser, address string) {
 	b.Load(address)
 	var stops []string
-	for range 12 {
+	for range 13 {
 		b.Press("Tab")
 		stops = append(stops, b.Run(
 			`(e => e.id || e.getAttribute("aria-label") || e.textContent.slice(0, 12))(document.activeElement)`).(string))
@@ -68,7 +68,7 @@ func browserKeys(t *testing.T, b *browsertest.Browser, address string) {
 	require.Equal(t, []string{
 		"A switch", "A ring", "Published fi", "The machine", "switch-plot",
 		"Instructions of asm-inline", "Instructions of asm-nofp", "Figures: A switch", "ring-plot", "Figures: A ring",
-		"Published figures", "The plots ar",
+		"Figures: Published figures", "Figures: The machine", "The plots ar",
 	}, stops)
 
 	const told = `document.getElementById("switch-plot-told").textContent`

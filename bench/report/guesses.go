@@ -22,9 +22,7 @@ func guessesSection(all []predict.Compared) section {
 			guesses = append(guesses, g.Guess)
 		}
 		middle := c.Middle()
-		p.Rows = append(p.Rows, samples{
-			c.Name, bench.Rounded(c.Median, 4), bench.Rounded(c.Low, 4), bench.Rounded(c.High, 4), shown(guesses),
-		})
+		p.add(c.Name, c.Median, c.Low, c.High, guesses)
 		least, most := slices.Min(guesses), slices.Max(guesses)
 		p.Told = append(p.Told, fmt.Sprintf("%s: measured %s; guesses: %d, from %s to %s. The middle one, %s, is %s.",
 			c.Name, duration(c.Median), len(guesses), duration(least), duration(most), duration(middle.Guess),

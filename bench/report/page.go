@@ -35,8 +35,6 @@ type page struct {
 	About    string
 	Warnings []string // why the figures, or some of them, are worth little
 	Sections []section
-	Peers    []published
-	Machine  [][2]string
 }
 
 // section is a plot, what to see in it, and its figures.
@@ -86,12 +84,12 @@ type samples struct {
 	Samples []float64 `json:"samples"`
 }
 
-// series is one line of a plot. A value that is absent is nil.
+// series is one line of a plot, with a value at each place of the axis.
 type series struct {
-	Name   string     `json:"-"`
-	Values []*float64 `json:"values"`
-	Low    []*float64 `json:"low,omitempty"`
-	High   []*float64 `json:"high,omitempty"`
+	Name   string    `json:"-"`
+	Values []float64 `json:"values"`
+	Low    []float64 `json:"low"`
+	High   []float64 `json:"high"`
 }
 
 type mark struct {
@@ -144,6 +142,12 @@ func (p *page) write(w io.Writer) error {
 // mostShown is how many samples of a row a plot shows at most: more of them cannot be told apart, and make the page
 // large.
 const mostShown = 150
+
+// add adds a row with rounded figures.
+func (p *plot) add(name string, median, low, high float64, all []float64) {
+	four := func(x float64) float64 { return bench.Rounded(x, 4) }
+	p.Rows = append(p.Rows, samples{name, four(median), four(low), four(high), shown(all)})
+}
 
 // shown returns the samples that a plot shows, sorted and rounded.
 func shown(all []float64) []float64 {

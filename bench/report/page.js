@@ -115,7 +115,7 @@ function rowsPlot(plot, box, width) {
 // linesPlot draws series of figures, both axes logarithmic, with labelled lines at the plot's marks.
 function linesPlot(plot, box, width) {
   const xs = plot.at, height = Math.min(Math.max(width * .55, 260), 420);
-  const all = plot.series.flatMap(s => s.values.concat(s.low, s.high)).filter(v => v !== null);
+  const all = plot.series.flatMap(s => s.values.concat(s.low, s.high));
   const draw = u => {
     const { ctx } = u, ratio = devicePixelRatio, labels = [];
     ctx.save();
@@ -133,7 +133,6 @@ function linesPlot(plot, box, width) {
       ctx.fillStyle = ctx.strokeStyle = color(look(k).color);
       ctx.lineWidth = 1.5 * ratio;
       s.values.forEach((v, i) => {
-        if (v === null) return;
         const x = u.valToPos(xs[i], "x", true);
         line(ctx, x, u.valToPos(s.low[i], "y", true), x, u.valToPos(s.high[i], "y", true));
         dot(ctx, x, u.valToPos(v, "y", true), 3.5 * ratio, look(k).square);
@@ -160,7 +159,7 @@ function linesPlot(plot, box, width) {
       axis(Object.assign({ label: plot.y, size: 44 }, logarithmic)),
     ],
     series: [{}].concat(plot.series.map((s, k) => ({
-      stroke: color(look(k).color), width: 1.5, dash: look(k).dash, points: { show: false }, spanGaps: true,
+      stroke: color(look(k).color), width: 1.5, dash: look(k).dash, points: { show: false },
     }))),
     ...walked(plot, box, draw, { x: true, y: false }),
   }, [xs].concat(plot.series.map(s => s.values)), box);

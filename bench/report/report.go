@@ -3,6 +3,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -47,7 +48,7 @@ func Write(dir string, r *bench.Report, guesses ...predict.Compared) error {
 // Page writes one page about r: plots, what to see in them, and all figures. It needs no other file and no network. It
 // returns an error if r has no rows.
 func Page(w io.Writer, r *bench.Report, guesses ...predict.Compared) error {
-	p := page{Title: "What a switch costs", About: about(r), Peers: peers, Machine: r.Machine.Facts()}
+	p := page{Title: "What a switch costs", About: about(r)}
 	if len(guesses) > 0 {
 		p.Sections = append(p.Sections, guessesSection(guesses))
 	}
@@ -65,16 +66,18 @@ func Page(w io.Writer, r *bench.Report, guesses ...predict.Compared) error {
 	if len(p.Sections) == 0 {
 		return fmt.Errorf("report: nothing was measured: there is no page to write")
 	}
+	machine := section{ID: "machine", Title: "The machine", Head: []string{"what", "value"}}
+	for _, fact := range r.Machine.Facts() {
+		machine.Rows = append(machine.Rows, []string{fact[0], cmp.Or(fact[1], "not visible")})
+	}
+	p.Sections = append(p.Sections, published, machine)
 	return p.write(w)
 }
 
 // about says in a sentence what was measured, where and when.
 func about(r *bench.Report) string {
 	m := r.Machine
-	cpu := m.CPU
-	if cpu == "" {
-		cpu = "an unnamed processor"
-	}
+	cpu := cmp.Or(m.CPU, "an unnamed processor")
 	if m.Virtual != "" && m.Virtual != "no" {
 		cpu += ", virtual"
 	}

@@ -46,9 +46,9 @@ func TestPageSaysWhatTheFiguresAre(t *testing.T) {
 	} {
 		require.Contains(t, text, want)
 	}
-	for _, peer := range peers {
-		require.Contains(t, text, peer.Processor)
-		require.NotContains(t, pageOf(t, sample())[strings.Index(pageOf(t, sample()), `id="plots"`):], peer.Name)
+	for _, peer := range published.Rows {
+		require.Contains(t, text, peer[2])
+		require.NotContains(t, pageOf(t, sample())[strings.Index(pageOf(t, sample()), `id="plots"`):], peer[0])
 	}
 }
 

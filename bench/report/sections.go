@@ -55,9 +55,7 @@ func rowsSection(g *bench.Group) section {
 	p := &plot{ID: g.Name + "-plot", Kind: "rows", X: g.Unit, Marks: []mark{}}
 	for i := range g.Rows {
 		r := &g.Rows[i]
-		p.Rows = append(p.Rows, samples{
-			r.Name, bench.Rounded(r.Median, 4), bench.Rounded(r.Low, 4), bench.Rounded(r.High, 4), shown(r.Samples),
-		})
+		p.add(r.Name, r.Median, r.Low, r.High, r.Samples)
 		p.Told = append(p.Told, fmt.Sprintf("%s: median %s, 95 %% interval %s, %d samples from %s to %s. %s",
 			r.Name, duration(r.Median), interval(r.Low, r.High), len(r.Samples), duration(slices.Min(r.Samples)),
 			duration(slices.Max(r.Samples)), r.Sentence))
@@ -145,7 +143,7 @@ func instructions(r *bench.Row) string {
 	return "–"
 }
 
-// curvesSection draws a line for each name of rows, over the axis of the group.
+// curvesSection draws a line for each name of rows, over the axis of the group. Each name has a row at each place.
 func curvesSection(g *bench.Group) section {
 	s := section{ID: g.Name, Title: g.Title, Head: []string{g.Axis}}
 	p := &plot{ID: g.Name + "-plot", Kind: "lines", X: g.Axis, Y: g.Unit, Marks: []mark{}}
@@ -164,13 +162,9 @@ func curvesSection(g *bench.Group) section {
 		cells, told := []string{bench.Whole(at)}, []string{}
 		for k, name := range names {
 			line, r := &p.Series[k], g.Row(name, at)
-			if r == nil {
-				line.Values, line.Low, line.High = append(line.Values, nil), append(line.Low, nil), append(line.High, nil)
-				cells = append(cells, "–", "–")
-				continue
-			}
-			line.Values = append(line.Values, entry(r.Median))
-			line.Low, line.High = append(line.Low, entry(r.Low)), append(line.High, entry(r.High))
+			line.Values = append(line.Values, bench.Rounded(r.Median, 4))
+			line.Low = append(line.Low, bench.Rounded(r.Low, 4))
+			line.High = append(line.High, bench.Rounded(r.High, 4))
 			cells = append(cells, duration(r.Median), interval(r.Low, r.High))
 			told = append(told, fmt.Sprintf("%s %s, 95 %% interval %s", name, duration(r.Median), interval(r.Low, r.High)))
 		}
@@ -186,37 +180,19 @@ func curvesSection(g *bench.Group) section {
 	}
 	s.Text = append(s.Text, strings.TrimSpace("Both axes are logarithmic. "+reasons[g.Name]))
 	if len(g.Marks) > 0 {
-		s.Text = append(s.Text, "Each vertical line marks where a cache of this machine, or its TLB, is full. To the right of "+
-			"the line the cost climbs.")
+		s.Text = append(s.Text, "Each vertical line marks where a cache of this machine, or its TLB, is full. To the "+
+			"right of it the cost climbs.")
 	}
 	for _, name := range names {
-		s.Text = append(s.Text, growth(g, name))
+		s.Text = append(s.Text, growth(g, name, p.At[0], p.At[len(p.At)-1]))
 	}
 	s.Plot = p
 	return s
 }
 
-// entry is v with four digits, as an entry of a series.
-func entry(v float64) *float64 {
-	v = bench.Rounded(v, 4)
-	return &v
-}
-
 // growth says what the rows of that name cost at both ends of the axis.
-func growth(g *bench.Group, name string) string {
-	first, last := (*bench.Row)(nil), (*bench.Row)(nil)
-	for i := range g.Rows {
-		r := &g.Rows[i]
-		if r.Name != name {
-			continue
-		}
-		if first == nil || r.At < first.At {
-			first = r
-		}
-		if last == nil || r.At > last.At {
-			last = r
-		}
-	}
-	return fmt.Sprintf("With %s %s, %s takes %s; with %s it takes %s, %s times as much.", bench.Whole(first.At), g.Axis,
-		name, duration(first.Median), bench.Whole(last.At), duration(last.Median), bench.Figure(last.Median/first.Median))
+func growth(g *bench.Group, name string, from, to float64) string {
+	first, last := g.Row(name, from).Median, g.Row(name, to).Median
+	return fmt.Sprintf("With %s %s, %s takes %s; with %s it takes %s, %s times as much.", bench.Whole(from), g.Axis, name,
+		duration(first), bench.Whole(to), duration(last), bench.Figure(last/first))
 }

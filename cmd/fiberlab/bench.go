@@ -334,10 +334,10 @@ func writeGroup(p *page, g *bench.Group) {
 	t := newGrid(head...)
 	for _, r := range g.Rows {
 		cells := []string{
-			r.Name, bench.Figure(r.Median), bench.Figure(r.Low) + " to " + bench.Figure(r.High), "?", "cannot be told",
+			r.Name, bench.Figure(r.Median), bench.Span(r.Low, r.High, ""), "?", "cannot be told",
 		}
 		if r.Ratio != 0 {
-			cells[3], cells[4] = bench.Figure(r.Ratio), bench.Figure(r.RatioLow)+" to "+bench.Figure(r.RatioHigh)
+			cells[3], cells[4] = bench.Figure(r.Ratio), bench.Span(r.RatioLow, r.RatioHigh, "")
 		}
 		if g.Axis != "" {
 			cells = slices.Insert(cells, 1, thousands(int(r.At)))

@@ -148,8 +148,8 @@ func (l *lab) writePrediction(found *bench.Report, all []predict.Compared, peopl
 	}
 	for _, c := range all {
 		middle := c.Middle()
-		costs.add(c.Name, bench.Figure(middle.Guess), bench.Figure(c.Median),
-			bench.Figure(c.Low)+" to "+bench.Figure(c.High), c.Verdict(middle))
+		costs.add(c.Name, bench.Figure(middle.Guess), bench.Figure(c.Median), bench.Span(c.Low, c.High, ""),
+			c.Verdict(middle))
 	}
 	p.table(costs, title, found.Groups[0].Rounds)
 	if len(people) > 1 {
