@@ -9,6 +9,7 @@ import (
 	"fiberlab/bench"
 	"fiberlab/fiber"
 	"fiberlab/stack/stacktest"
+	"fiberlab/tests/internal/cbody"
 )
 
 // fewestSwitches is the least number of switches of a sub-benchmark, whatever b.N is. So -benchtime=1x shows the price
@@ -29,6 +30,14 @@ func BenchmarkSwitch(b *testing.B) {
 			measureSwitches(b, s)
 			require.NoError(b, s.Close())
 		})
+	}
+}
+
+// BenchmarkCgoCall measures a call of C that does nothing. A switch between Go functions on fibers of C is made in one
+// such call, so it cannot take less.
+func BenchmarkCgoCall(b *testing.B) {
+	for b.Loop() {
+		cbody.Visit()
 	}
 }
 
