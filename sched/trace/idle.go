@@ -74,15 +74,16 @@ func (b *buffer) keepIdling(i Idling) {
 }
 
 // idling writes a slice for each time that a worker spun, and an instant for each wake-up, on the tracks of both
-// workers. A spin whose beginning is not kept is left out; a time that lasts is drawn up to last.
+// workers. A spin and what the worker runs may overlap without one being in the other, so a worker's spins have a track
+// of their own. A spin whose beginning is not kept is left out; a time that lasts is drawn up to last.
 func (t *traceWriter) idling(list []Idling, last time.Duration) {
 	began := make(map[int]time.Duration)
 	spin := func(worker int, until time.Duration) {
 		if since, ok := began[worker]; ok {
 			delete(began, worker)
-			t.worker(worker)
 			e := slice("spin", "spin", since, until)
-			e.PID, e.TID = traceWorkers, worker
+			e.PID, e.TID = traceWorkers, traceSpins+worker
+			t.track(e.TID, workerName(worker)+" spins")
 			t.event(e)
 		}
 	}

@@ -109,7 +109,10 @@ func TestTraceOfIdling(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, r.WriteTrace(&text))
 	events, names := parseAll(t, text.Bytes())
-	require.Equal(t, map[track]string{{1, 0}: "worker 0", {1, 1}: "worker 1"}, names)
+	const spins = 1 << 16
+	require.Equal(t, map[track]string{
+		{1, 0}: "worker 0", {1, spins}: "worker 0 spins", {1, 1}: "worker 1", {1, spins + 1}: "worker 1 spins",
+	}, names)
 	list := func(worker int) (drawn []string) {
 		for _, e := range events[track{1, worker}] {
 			took := int64(-1)
@@ -122,9 +125,11 @@ func TestTraceOfIdling(t *testing.T) {
 	}
 	require.Equal(
 		t, []string{
-			"i wakes worker 1 -1 asleep \n", "i woken -1 spinning no worker\n", "X spin 20  \n", "i 2 completions -1  \n",
+			"i wakes worker 1 -1 asleep \n", "i woken -1 spinning no worker\n", "i 2 completions -1  \n",
 		}, list(0),
 	)
-	require.Equal(t, []string{"i woken -1 asleep worker 0\n", "i steals 3 from worker 0 -1  \n", "X spin 0  \n"}, list(1))
+	require.Equal(t, []string{"i woken -1 asleep worker 0\n", "i steals 3 from worker 0 -1  \n"}, list(1))
+	require.Equal(t, []string{"X spin 20  \n"}, list(spins))
+	require.Equal(t, []string{"X spin 0  \n"}, list(spins+1))
 	require.Len(t, r.Idling(), 8)
 }

@@ -49,11 +49,11 @@ const (
 // WritePerfetto writes what [Recorder.WriteTrace] writes as a trace of Perfetto's own format: packets with track
 // events, in protocol buffers. It returns the error of w, and may be called while the scheduler runs.
 //
-// A track event's begin and end are matched by order alone, so slices that do not nest have a track of their own: the
-// spins of a worker, below the worker's track. An arrow leads from one instant to another.
+// A track event's begin and end are matched by order alone: the slices of a track nest. An arrow leads from one instant
+// to another.
 func (r *Recorder) WritePerfetto(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	p := &perfetto{to: out, spins: make(map[int]bool)}
+	p := &perfetto{to: out}
 	r.draw(p.event)
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("trace: write: %w", err)
@@ -63,13 +63,9 @@ func (r *Recorder) WritePerfetto(w io.Writer) error {
 
 // perfetto writes packets. An error of to comes again when it is flushed.
 type perfetto struct {
-	to    *bufio.Writer
-	any   bool
-	spins map[int]bool // the workers that have a track for spins
+	to  *bufio.Writer
+	any bool
 }
-
-// The processes of a traceEvent are 1 and 2; the tracks of spins are as those of a third.
-const perfettoSpins = 3
 
 // trackUUID names a track. Processes are tracks too, with the others below them; thread is -1 then.
 func trackUUID(process, thread int) uint64 { return uint64(process)<<32 | uint64(thread+1) }
@@ -85,13 +81,6 @@ func (p *perfetto) event(e traceEvent) {
 			p.descriptor(track, trackUUID(e.PID, -1), name)
 		}
 	case "X":
-		if e.Class == "spin" {
-			track = trackUUID(perfettoSpins, e.TID)
-			if !p.spins[e.TID] {
-				p.spins[e.TID] = true
-				p.descriptor(track, trackUUID(e.PID, e.TID), workerName(e.TID)+" spins")
-			}
-		}
 		p.trackEvent(e.Start, typeBegin, track, e, 0)
 		p.trackEvent(e.Start+*e.Took, typeEnd, track, traceEvent{}, 0)
 	case "i":

@@ -15,6 +15,8 @@ import (
 const (
 	traceWorkers = 1
 	traceFibers  = 2
+
+	traceSpins = 1 << 16 // the thread of a worker's spins, less the worker's own
 )
 
 // traceEvent is one event of the Trace Event format. Its phase is X for a slice, i for an instant, s and f for the ends
@@ -76,9 +78,9 @@ type run struct {
 // Process 1 has a track for each worker with what its fibers did on it. Each time that a fiber was Running is a slice,
 // with one slice inside for each task that ran, by its name. An arrow leads from the slice in which a fiber was
 // notified to the one in which it continued. An instant stands where sched.AddMark was called, where a fiber has
-// migrated to, and where a worker was woken. Slices show when a worker spun. Process 2 has a track for each fiber with
-// all its states. A slice tells why it began and why it ended, and for which call a task waits. Stays whose beginning
-// is not kept are left out; stays that have not ended are drawn up to the latest event.
+// migrated to, and where a worker was woken. A second track shows when a worker spun. Process 2 has a track for each
+// fiber with all its states. A slice tells why it began and why it ended, and for which call a task waits. Stays whose
+// beginning is not kept are left out; stays that have not ended are drawn up to the latest event.
 //
 // It returns the error of w. It may be called while the scheduler runs, and then
 // writes what was there at its beginning.
@@ -123,7 +125,7 @@ func (r *Recorder) draw(emit func(traceEvent)) {
 // traceWriter turns transitions into stays.
 type traceWriter struct {
 	event   func(traceEvent)
-	workers map[int]bool
+	workers map[int]bool // the threads of the process traceWorkers that have a name
 	stays   map[fiberID]*stay
 	order   []fiberID // of stays: the earliest seen first
 	arrows  int
@@ -143,10 +145,12 @@ func (t *traceWriter) of(id fiberID) *stay {
 }
 
 // worker names the track of a worker before anything is written to it.
-func (t *traceWriter) worker(id int) {
-	if !t.workers[id] {
-		t.workers[id] = true
-		t.name("thread_name", traceWorkers, id, workerName(id))
+func (t *traceWriter) worker(id int) { t.track(id, workerName(id)) }
+
+func (t *traceWriter) track(thread int, name string) {
+	if !t.workers[thread] {
+		t.workers[thread] = true
+		t.name("thread_name", traceWorkers, thread, name)
 	}
 }
 

@@ -91,6 +91,8 @@ const small = `{"traceEvents":[
 {"name":"process_name","ph":"M","pid":2,"tid":0,"args":{"name":"fibers"}},
 {"name":"thread_name","ph":"M","pid":1,"tid":0,"args":{"name":"worker 0"}},
 {"name":"thread_name","ph":"M","pid":1,"tid":1,"args":{"name":"worker 1"}},
+{"name":"thread_name","ph":"M","pid":1,"tid":65536,"args":{"name":"worker 0 spins"}},
+{"name":"spin","ph":"X","cat":"spin","ts":30,"dur":10,"pid":1,"tid":65536},
 {"name":"thread_name","ph":"M","pid":2,"tid":1,"args":{"name":"worker 1 fiber 0"}},
 {"name":"fiber 0","ph":"X","cat":"run","ts":0,"dur":30,"pid":1,"tid":0},
 {"name":"fiber 0","ph":"X","cat":"run","ts":40,"dur":20,"pid":1,"tid":0},
@@ -147,6 +149,8 @@ func browserKeys(t *testing.T, b *browsertest.Browser) {
 	require.Nil(t, b.Run("timeline.view.span"))
 	b.Press("0")
 	b.Until(true, sums+`.includes("Running") && `+sums+`.includes("giver") && `+sums+`.includes("notify to wake")`)
+
+	b.Until(true, sums+`.includes("worker 0\t80.0 %\t10.0 %\t10.0 %")`) // it runs, spins, and rests
 
 	// The arrow leads from the taker, which was woken, to its notifier, and back.
 	b.Run(`document.getElementById("search").value = "fiber 0"`)

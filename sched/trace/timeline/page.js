@@ -345,7 +345,7 @@ const COLUMN = { task: 0, Queued: 1, Yielded: 2, Waiting: 2 }; // of the table o
 const columns = KINDS.map(k => COLUMN[k]);
 const summarize = () => {
   const [a, b] = span || [t0, t1], wide = Math.max(b - a, 1), percent = v => (100 * v / wide).toFixed(1) + " %";
-  const processTimes = {}, tasks = new Map(), workers = [], counts = new Map();
+  const processTimes = {}, tasks = new Map(), workers = new Map(), counts = new Map();
   for (const lane of lanes) {
     const all = processTimes[lane.process] ||= new Float64Array(KINDS.length), mine = new Float64Array(KINDS.length);
     for (let i = search(lane.until, a); i < lane.since.length && lane.since[i] < b; i++) {
@@ -357,15 +357,19 @@ const summarize = () => {
       if (!tasks.has(task)) tasks.set(task, [0, 0, 0]);
       tasks.get(task)[column] += took;
     }
-    if (lane.process === "workers" && lane.depth === 0)
-      workers.push([lane.name, percent(mine[RUN]), percent(mine[SPIN]), percent(Math.max(0, wide - mine[RUN] - mine[SPIN]))]);
+    if (lane.process === "workers") {
+      const name = lane.name.replace(" spins", ""), [runs, spins] = workers.get(name) || [0, 0];
+      workers.set(name, [runs + mine[RUN], spins + mine[SPIN]]);
+    }
     for (const { cat } of lane.instants.slice(search(lane.at, a), search(lane.at, b + 1)))
       counts.set(cat, (counts.get(cat) || 0) + 1);
   }
   const woken = search(begins, b + 1) - search(begins, a);
   if (woken) counts.set("notify to wake", woken);
   const out = [element("p", `${duration(b - a)}, from ${duration(a)} to ${duration(b)}`)], sum = v => v[0] + v[1] + v[2];
-  if (workers.length) out.push(table("Workers", ["worker", "runs", "spins", "rest"], workers.slice(0, 64)));
+  const shares = [...workers].slice(0, 64).map(([name, [runs, spins]]) =>
+    [name, ...[runs, spins, Math.max(0, wide - runs - spins)].map(percent)]);
+  if (shares.length) out.push(table("Workers", ["worker", "runs", "spins", "rest"], shares));
   for (const [process, all] of Object.entries(processTimes)) {
     const rows = KINDS.map((k, i) => [k, all[i]]).filter(r => r[1] > 0).sort((x, y) => y[1] - x[1]);
     if (process !== "workers" && rows.length)
