@@ -10,7 +10,6 @@ static const char *compiler(void) { return "gcc " __VERSION__; }
 import "C"
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -99,13 +98,10 @@ func (m *Machine) Facts() [][2]string {
 // cpuFacts returns the lines of /proc/cpuinfo about the first processor.
 func cpuFacts() map[string]string {
 	facts := map[string]string{}
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return facts
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan() && lines.Text() != ""; {
-		key, value, _ := strings.Cut(lines.Text(), ":")
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	first, _, _ := strings.Cut(string(text), "\n\n")
+	for line := range strings.Lines(first) {
+		key, value, _ := strings.Cut(line, ":")
 		facts[strings.TrimSpace(key)] = strings.TrimSpace(value)
 	}
 	return facts

@@ -113,6 +113,9 @@ func (g *Group) Row(name string, at float64) *Row {
 	return nil
 }
 
+// Spread is the range of the middle half of the samples over their median.
+func (r *Row) Spread() float64 { return spread(r.Samples, r.Median) }
+
 // Remarks are the sentences below the rows: what the marks of the axis are, the limits of the group, and what was
 // skipped.
 func (g *Group) Remarks() (list []string) {

@@ -76,14 +76,19 @@ func median(values []float64) float64 {
 	return quantile(slices.Sorted(slices.Values(values)), 0.5)
 }
 
+// spread is the range of the middle half of the samples over their median.
+func spread(samples []float64, median float64) float64 {
+	sorted := slices.Sorted(slices.Values(samples))
+	return (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / median
+}
+
 func quantile(sorted []float64, p float64) float64 {
 	return stat.Quantile(p, stat.LinInterp, sorted, nil)
 }
 
 // noise says why no ratio can be given to a base with these samples and this median. It is empty if one can.
 func noise(name string, samples []float64, median estimate) string {
-	sorted := slices.Sorted(slices.Values(samples))
-	spread := (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / median.value
+	spread := spread(samples, median.value)
 	switch {
 	case len(samples) < fewest:
 		return fmt.Sprintf("there are %d samples of %s, and an interval needs %d", len(samples), name, fewest)

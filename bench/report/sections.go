@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
-
 	"fiberlab/bench"
 )
 
@@ -75,7 +73,7 @@ func rowsSection(g *bench.Group) section {
 	s.Text = []string{text + reasons[g.Name]}
 	if wide := slices.MaxFunc(g.Rows, bySpread); len(wide.Samples) > 3 {
 		s.Text = append(s.Text, fmt.Sprintf("The samples of %s are the most scattered: the middle half of them spans "+
-			"%s %% of the median. In a sample far to the right something else ran.", wide.Name, bench.Figure(100*spread(wide))))
+			"%s %% of the median. In a sample far to the right something else ran.", wide.Name, bench.Figure(100*wide.Spread())))
 	}
 	if g.Floor > 0 {
 		p.Floor = &mark{bench.Rounded(g.Floor, 4), "the same loop without a switch: " + duration(g.Floor)}
@@ -111,13 +109,7 @@ func listings(g *bench.Group) (all []listing) {
 }
 
 func byMedian(a, b bench.Row) int { return cmp.Compare(a.Median, b.Median) }
-func bySpread(a, b bench.Row) int { return cmp.Compare(spread(a), spread(b)) }
-
-// spread is the distance of the quartiles over the median.
-func spread(r bench.Row) float64 {
-	sorted := slices.Sorted(slices.Values(r.Samples))
-	return (stat.Quantile(0.75, stat.LinInterp, sorted, nil) - stat.Quantile(0.25, stat.LinInterp, sorted, nil)) / r.Median
-}
+func bySpread(a, b bench.Row) int { return cmp.Compare(a.Spread(), b.Spread()) }
 
 func interval(low, high float64) string { return duration(low) + " to " + duration(high) }
 

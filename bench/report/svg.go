@@ -53,16 +53,9 @@ func writeSVG(w io.Writer, title string, p *plot) error {
 			_, part := math.Modf(float64(k) * 0.618) // spreads evenly
 			taken[k] = plotter.XY{X: v, Y: y + (part-0.5)*0.5}
 		}
-		scatter, err := plotter.NewScatter(taken)
-		if err != nil {
-			return fmt.Errorf("report: drawing %s: %w", row.Name, err)
-		}
-		scatter.GlyphStyle = draw.GlyphStyle{Color: dots, Radius: vg.Points(1.3), Shape: draw.CircleGlyph{}}
-		median, err := plotter.NewLine(plotter.XYs{{X: row.Median, Y: y - 0.36}, {X: row.Median, Y: y + 0.36}})
-		if err != nil {
-			return fmt.Errorf("report: drawing %s: %w", row.Name, err)
-		}
-		median.LineStyle = draw.LineStyle{Color: ink, Width: vg.Points(2)}
+		dot := draw.GlyphStyle{Color: dots, Radius: vg.Points(1.3), Shape: draw.CircleGlyph{}}
+		drawing.Add(&plotter.Scatter{XYs: taken, GlyphStyle: dot},
+			vertical(row.Median, y-0.36, y+0.36, draw.LineStyle{Color: ink, Width: vg.Points(2)}))
 		said, err := plotter.NewLabels(plotter.XYLabels{
 			XYs: plotter.XYs{{X: few[len(few)-1], Y: y}}, Labels: []string{duration(row.Median)},
 		})
@@ -71,18 +64,14 @@ func writeSVG(w io.Writer, title string, p *plot) error {
 		}
 		said.TextStyle[0].Font.Variant = "Sans"
 		said.Offset = vg.Point{X: vg.Points(6), Y: vg.Points(-4)}
-		drawing.Add(scatter, median, said)
+		drawing.Add(said)
 	}
 	drawing.NominalY(names...)
 	drawing.Y.Min, drawing.Y.Max = -0.6, float64(len(names))-0.4
 	if p.Floor != nil {
 		drawing.X.Label.Text += "; dashed: " + p.Floor.Label
-		floor, err := plotter.NewLine(plotter.XYs{{X: p.Floor.At, Y: drawing.Y.Min}, {X: p.Floor.At, Y: drawing.Y.Max}})
-		if err != nil {
-			return fmt.Errorf("report: drawing the floor: %w", err)
-		}
-		floor.LineStyle = draw.LineStyle{Color: floorInk, Width: vg.Points(1.2), Dashes: []vg.Length{4, 3}}
-		drawing.Add(floor)
+		dashed := draw.LineStyle{Color: floorInk, Width: vg.Points(1.2), Dashes: []vg.Length{4, 3}}
+		drawing.Add(vertical(p.Floor.At, drawing.Y.Min, drawing.Y.Max, dashed))
 	}
 	drawing.X.Min, drawing.X.Max = drawing.X.Min*0.8, drawing.X.Max*2.5 // room for the last label
 
@@ -95,6 +84,10 @@ func writeSVG(w io.Writer, title string, p *plot) error {
 	// A reader who lacks the font gets another one without serifs.
 	_, err := w.Write(bytes.ReplaceAll(svg.Bytes(), []byte("Liberation Sans"), []byte("Liberation Sans,Arial,sans-serif")))
 	return err
+}
+
+func vertical(x, from, to float64, style draw.LineStyle) *plotter.Line {
+	return &plotter.Line{XYs: plotter.XYs{{X: x, Y: from}, {X: x, Y: to}}, LineStyle: style}
 }
 
 // decades marks the powers of ten on a logarithmic axis.
