@@ -95,6 +95,7 @@ func TestANoisyNeighbourIsNoticed(t *testing.T) {
 	require.Contains(t, g.Noise, "base")
 	for _, r := range g.Rows {
 		require.Zero(t, r.Ratio)
+		require.Contains(t, r.Sentence, " takes ")
 	}
 	g = measured(t, plant(costs, "quiet", "also", "disturbed"), Options{Rounds: 41})
 	require.Empty(t, g.Noise)

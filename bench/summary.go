@@ -88,7 +88,7 @@ func (g *Group) sentence(r *Row, operation, says string, baseAt float64, isBase 
 		why = ": " + says
 	}
 	switch {
-	case isBase:
+	case isBase || g.Noise != "": // that no ratio is given is said once, for all rows
 		return fmt.Sprintf("A %s by %s takes %s%s.", operation, name, Span(r.Low, r.High, " ns"), why)
 	case r.Ratio == 0:
 		return fmt.Sprintf("It cannot be told what a %s by %s costs beside %s%s.",
