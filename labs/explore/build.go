@@ -192,7 +192,8 @@ var compiled = struct {
 	library map[string][]byte
 }{objects: map[string][][]byte{}, library: map[string][]byte{}}
 
-// library returns the path of one object of what the runtime uses of the C library.
+// library returns the path of one object of what the runtime uses of the C library. Its names are weak: where a program
+// defines qsort, it has its own qsort, as if the C library were searched for what is missing.
 func (r *Runtime) library(ctx context.Context) (path string, err error) {
 	path = filepath.Join(r.folder, "library.o")
 	compiled.Lock()
@@ -205,6 +206,13 @@ func (r *Runtime) library(ctx context.Context) (path string, err error) {
 	}
 	if err := sandbox.Library(ctx, r.compiler, path, nil, r.objects); err != nil {
 		return "", errors.Join(err, ctx.Err())
+	}
+	objcopy, err := r.call(ctx, "-print-prog-name=objcopy")
+	if err != nil {
+		return "", fmt.Errorf("find objcopy: %w: %s", err, objcopy)
+	}
+	if said, err := exec.CommandContext(ctx, objcopy, "--weaken", path).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("have the names of %s weak: %w: %s", filepath.Base(path), err, said)
 	}
 	compiled.library[r.kind()], err = os.ReadFile(path)
 	return path, err

@@ -100,14 +100,16 @@ func searched(
 	return r
 }
 
-// Each schedule of a program that Link makes finds the variables with their first values.
+// Each schedule of a program that Link makes finds the variables with their first values. A function by the name of one
+// of the C library is the program's.
 func TestLink(t *testing.T) {
 	tools, folder := toolsOf(t, ""), t.TempDir()
 	source, object := filepath.Join(folder, "program.c"), filepath.Join(folder, "object.o")
 	const text = `#include "explore.h"
 static int set = 1, unset;
 static void change(void *unused) { (void)unused; explore_check(set++ == 1 && !unset++, "first values"); }
-void explore_test(void) { explore_join(explore_start(change, 0)); }
+int qsort(int i) { return i + 1; }
+void explore_test(void) { explore_check(qsort(1) == 2, "own qsort"); explore_join(explore_start(change, 0)); }
 `
 	require.NoError(t, os.WriteFile(source, []byte(text), 0o600))
 	words, err := sandbox.Compiler(machine.Native())
