@@ -18,6 +18,7 @@ import (
 var shownElsewhere = map[string]string{
 	"bench.Mechanism":      "the package's Example has one",
 	"bench.Options":        "ExampleMeasure has them",
+	"bench.Process":        "bench/submission starts one",
 	"dispatch.Options":     "ExampleContext has them",
 	"fibersync.DAGBuilder": "ExampleDAG begins with one",
 	"fibersync.Items":      "ExampleBoundedPool has them",
