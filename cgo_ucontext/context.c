@@ -16,6 +16,34 @@ static _Noreturn void die(const char *line, size_t length) {
 /* The argument must be a string literal. */
 #define DIE(line) die("fiberlab: " line "\n", sizeof("fiberlab: " line "\n") - 1)
 
+#ifndef __GLIBC__
+/* musl declares these functions and lacks them. Package fiber calls none of them there; another
+ * program that does ends with the line below. They are hidden, so that no library that is loaded
+ * later takes them for real ones. */
+#define MISSING __attribute__((visibility("hidden"), noreturn))
+#define DIE_MISSING DIE("swapcontext is missing in this C library: build with glibc")
+
+MISSING int getcontext(ucontext_t *uc) {
+    (void)uc;
+    DIE_MISSING;
+}
+
+MISSING int setcontext(const ucontext_t *uc) {
+    (void)uc;
+    DIE_MISSING;
+}
+
+MISSING void makecontext(ucontext_t *uc, void (*target)(), int argc, ...) {
+    (void)uc, (void)target, (void)argc;
+    DIE_MISSING;
+}
+
+MISSING int swapcontext(ucontext_t *from, const ucontext_t *to) {
+    (void)from, (void)to;
+    DIE_MISSING;
+}
+#endif
+
 /* makecontext passes ints, so the address of the context comes in two halves. */
 static void entry(unsigned int high, unsigned int low) {
     uintptr_t self = (uintptr_t)high << 32 | low;

@@ -14,8 +14,8 @@ type Backend uint8
 
 const (
 	// Default is the backend named by the environment variable
-	// FIBERLAB_BACKEND. If that is not set, it is Asm where there is assembly for the processor. Elsewhere it is
-	// Ucontext if Supported returns nil, and Goroutine if not.
+	// FIBERLAB_BACKEND. If that is not set, it is Asm where there is assembly for the processor and the C library is
+	// glibc. Elsewhere it is Ucontext if Supported returns nil, and Goroutine if not.
 	Default Backend = iota
 	// Asm switches by marl_fiber_swap_fp, in hand-written assembly.
 	Asm
@@ -107,6 +107,9 @@ var preferred = sync.OnceValue(func() Backend {
 // Fallback returns the backend that Default stands for if the environment names none, and why it is not Asm. The
 // reason is empty if it is Asm. It runs the probes of Supported where there is no assembly for the processor.
 func Fallback() (b Backend, why string) {
+	if !hasGlibc {
+		return Goroutine, otherLibrary
+	}
 	if hasAsm {
 		return Asm, ""
 	}
@@ -116,6 +119,9 @@ func Fallback() (b Backend, why string) {
 	}
 	return Ucontext, why
 }
+
+// otherLibrary is why the backend is Goroutine if hasGlibc is false.
+const otherLibrary = "asm and ucontext need glibc, and this program is built with another C library"
 
 // handSwitched reports whether the backend's fibers run on stacks of this project.
 func (b Backend) handSwitched() bool { return b == Asm || b == Ucontext }

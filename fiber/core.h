@@ -8,9 +8,11 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-#ifndef __GLIBC__
-#error                                                                                             \
-    "fiberlab needs glibc: build and run it where that is the C library, in a container if need be"
+/* Where this is 0, fibers are not switched by hand: musl has no swapcontext. */
+#ifdef __GLIBC__
+#define FIBERLAB_HAS_GLIBC 1
+#else
+#define FIBERLAB_HAS_GLIBC 0
 #endif
 
 /* For other processors there is no assembly: their fibers switch by the C library alone. */

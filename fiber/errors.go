@@ -9,7 +9,7 @@ import (
 // fiber concerned, and wraps one of these or one of package stack.
 var (
 	ErrBackend     = errors.New("unknown backend")
-	ErrUnsupported = errors.New("unsupported Go runtime")
+	ErrUnsupported = errors.New("fibers cannot be switched by hand")
 	ErrNoFiber     = errors.New("the calling goroutine is not a fiber: make it one with fiber.Attach")
 	ErrNotCurrent  = errors.New(
 		"the fiber that is to leave is not the one that is running here: call SwitchTo on fiber.Current()",

@@ -39,8 +39,12 @@ const EnvRuntime = "FIBERLAB_RUNTIME"
 // program is linked: -ldflags '-X fiberlab/fiber.runtimeVersion=go1.99'.
 var runtimeVersion string
 
+// hasGlibc reports whether the program is built with glibc. Fibers are switched by hand only there: musl has no
+// swapcontext, and other C libraries were not tried.
+const hasGlibc = C.FIBERLAB_HAS_GLIBC != 0
+
 // Supported returns nil if fibers can be switched by hand under the running Go
-// runtime, and an error that wraps ErrUnsupported if not.
+// runtime, and an error that wraps ErrUnsupported if not. With another C library than glibc they cannot.
 //
 // Fibers rely on behaviour that a release of Go may change without notice. Supported probes it:
 // the g slot, the lending of an M, the dropping of an M, and interruption. The error names
@@ -77,6 +81,9 @@ var probing sync.Mutex
 var refusal error
 
 var supportedWords = sync.OnceValue(func() error {
+	if !hasGlibc {
+		return fmt.Errorf("%w: %s: build with glibc, or use the backend goroutine", ErrUnsupported, otherLibrary)
+	}
 	if err := findWords(); err != nil {
 		return unsupported(err)
 	}

@@ -1,7 +1,6 @@
 package fiber_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -69,18 +68,31 @@ func TestPluginInAHostWithFibers(t *testing.T) {
 	require.Equal(t, "100 tasks\n", out)
 }
 
-// With another C library, such as musl, a build ends with one error, and not in the linker. This one is glibc, without
-// its name.
-func TestOtherLibrariesEndWithOneError(t *testing.T) {
+// With another C library than glibc the goroutine backend works and is the default, which one line says. The other
+// backends refuse with the reason.
+func TestAnotherCLibrary(t *testing.T) {
+	cc, err := exec.LookPath("musl-gcc")
+	if err != nil || ctest.Emulated() {
+		t.Skip("musl-gcc, a compiler for this processor that links with musl, is missing: install musl-tools")
+	}
 	dir := t.TempDir()
-	require.NoError(
-		t,
-		os.WriteFile(filepath.Join(dir, "features.h"), []byte("#include_next <features.h>\n#undef __GLIBC__\n"), 0o600),
+	c := exec.Command(
+		"go", "build", "-buildvcs=false", "-o", dir+"/", "fiberlab/examples/hello", "fiberlab/sched/forkjoin",
 	)
-	c := exec.Command("go", "build", "fiberlab/fiber")
-	c.Env = append(os.Environ(), "CGO_CFLAGS=-I"+dir)
+	c.Env = append(buildEnv(), "CC="+cc, "CGO_CFLAGS=", "CGO_LDFLAGS=")
 	out, err := c.CombinedOutput()
-	require.Error(t, err, string(out))
-	require.Equal(t, 1, strings.Count(string(out), "error:"), string(out))
-	require.Contains(t, string(out), "fiberlab needs glibc: ")
+	require.NoError(t, err, string(out))
+	hello := []string{filepath.Join(dir, "hello")}
+
+	said, err := runBuilt(t, hello, fiber.EnvBackend+"=")
+	require.NoError(t, err, said)
+	line, words, _ := strings.Cut(said, "\n")
+	require.Contains(t, line, "the backend is goroutine: asm and ucontext need glibc")
+	require.Equal(t, "hello\nfibers\n", words)
+
+	for _, b := range suite.HandSwitched {
+		said, err := runBuilt(t, hello, fiber.EnvBackend+"="+b.String())
+		require.Error(t, err, said)
+		requireOneLine(t, said, fiber.ErrUnsupported.Error(), "build with glibc, or use the backend goroutine")
+	}
 }
