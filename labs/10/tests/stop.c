@@ -33,7 +33,9 @@ static void first(struct task *task) {
     explore_check(runs % 2 == 0, "engine_post keeps the order of tasks");
     explore_take((unsigned long)(task - tasks));
     runs++;
-    post_it(3, last);
+    if (runs == 1) { /* in the second round, the last task that is posted was not the last before */
+        post_it(3, last);
+    }
 }
 
 void explore_test(void) {
