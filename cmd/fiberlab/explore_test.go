@@ -83,11 +83,13 @@ func TestExplorePage(t *testing.T) {
 	require.Contains(t, string(written), "lacks a release (message.c:11)")
 }
 
-// A program that is right says what was tried, and is kept if that is asked for.
+// A program that is right says what was tried, and is kept if that is asked for. A given file is left out where there
+// is one of one's own.
 func TestExplorePasses(t *testing.T) {
 	file := toExplore(t, messagePassing)
-	kept := filepath.Join(t.TempDir(), "kept")
-	got := newLab(nil, nil).test(t, "explore", file, "--keep", kept)
+	kept, given := filepath.Join(t.TempDir(), "kept"), filepath.Join(t.TempDir(), "swap", filepath.Base(file))
+	require.NoError(t, os.CopyFS(filepath.Dir(given), os.DirFS(filepath.Dir(file))))
+	got := newLab(nil, nil).test(t, "explore", file, given, "--keep", kept)
 	require.Zero(t, got.code, got.stderr)
 	require.Empty(t, got.stderr)
 	require.Regexp(t, `^No schedule fails: \d+ schedules? ran in [\d.]+ s, and any other one is equivalent`, got.stdout)

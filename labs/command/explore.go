@@ -52,7 +52,8 @@ may return what the C standard allows, and not only what this processor would. S
 runs comes every time.
 
 The files are plain C11, or assembly (.S). One whose name ends in _amd64 or _arm64 belongs to that machine, and is left
-out on the other one. They include <explore.h> for threads, locks and checks; docs/explore.md describes it.
+out on the other one. One in a folder named swap gives way to a file by its name elsewhere, as labs/swap/context.c to
+your own. They include <explore.h> for threads, locks and checks; docs/explore.md describes it.
 
 Schedules without a preemption come first, then those with one, and so on, until all have been tried, one fails, or the
 time is over. A schedule that fails is shown step by step, and as a short text for --replay.
@@ -153,6 +154,7 @@ func (o *exploration) check(c *cobra.Command) error {
 		o.Preemptions = explore.NoPreemption
 	}
 	o.files = slices.DeleteFunc(o.files, ofAnotherMachine)
+	o.files = slices.DeleteFunc(o.files, replaced(o.files))
 	for _, file := range o.files {
 		if info, err := os.Stat(file); err != nil {
 			return fmt.Errorf("%w: name the C files of the program", err)
@@ -169,6 +171,17 @@ func ofAnotherMachine(file string) bool {
 	return slices.ContainsFunc([]*machine.Arch{machine.AMD64, machine.ARM64}, func(a *machine.Arch) bool {
 		return a != machine.Native() && strings.HasSuffix(stem, "_"+a.Name)
 	})
+}
+
+// replaced returns a function that reports whether a file is one that labs give, in a folder named swap, and one of the
+// others takes its place.
+func replaced(files []string) func(string) bool {
+	given := func(file string) bool { return filepath.Base(filepath.Dir(file)) == "swap" }
+	own := map[string]bool{}
+	for _, file := range files {
+		own[filepath.Base(file)] = own[filepath.Base(file)] || !given(file)
+	}
+	return func(file string) bool { return given(file) && own[filepath.Base(file)] }
 }
 
 // run builds and explores the program, and has the result shown. It fails if a schedule does.

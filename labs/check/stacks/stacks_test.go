@@ -146,3 +146,16 @@ func TestDiagnoses(t *testing.T) {
 		})
 	}
 }
+
+// The given swap includes the context.h that a student has changed, in make try as in the grader.
+func TestTryWithOwnContext(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), "04")
+	require.NoError(t, os.CopyFS(dir, os.DirFS(lab)))
+	const own = "#ifdef __ASSEMBLER__\n.error \"the own one\"\n#endif\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "context.h"), []byte(own), 0o600))
+	said, err := exec.Command("make", "-C", dir, "FIBERLAB="+root, "BUILD="+t.TempDir(), "try").CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(said), "Error: the own one")
+}
