@@ -87,8 +87,8 @@ func TestCompilersAgree(t *testing.T) {
 	} {
 		t.Run(sample[0], func(t *testing.T) {
 			t.Parallel()
-			a := searched(t, gcc, sample[0], macros(sample[1]), explore.Options{})
-			b := searched(t, other, sample[0], macros(sample[1]), explore.Options{})
+			a := searched(t, gcc, sample[0], macros(sample[1]), explore.Options{Time: time.Hour})
+			b := searched(t, other, sample[0], macros(sample[1]), explore.Options{Time: time.Hour})
 			require.Equal(t, a.Verdict, b.Verdict)
 			require.Equal(t, a.Schedules, b.Schedules)
 			require.Equal(t, a.Schedule, b.Schedule)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -165,7 +166,7 @@ func TestLitmus(t *testing.T) {
 // check compares the outcomes of all schedules with the table.
 func (l litmus) check(t *testing.T, tools *explore.Runtime) {
 	t.Helper()
-	r := searched(t, tools, "litmus/"+l.shape+".c", strings.Fields(l.macros), explore.Options{All: true})
+	r := searched(t, tools, "litmus/"+l.shape+".c", strings.Fields(l.macros), explore.Options{All: true, Time: time.Hour})
 	if l.allowed == nil {
 		require.NotNil(t, r.Fault, "%s", l.why)
 		require.Equal(t, "race", r.Fault.Kind)
