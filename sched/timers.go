@@ -39,10 +39,10 @@ func (t *timer) expire() (ready bool, wake *Worker) {
 	}
 }
 
-// timers are the timers of one worker's fibers or, where fibers migrate, of those of all multi-threaded workers. Any of
-// these workers adds, stops and expires timers. A worker that sleeps does so until the earliest deadline. Of workers
-// that have their timers in common, one at least must; see watch. So if all workers of a group compute, a worker of
-// another one sees to deadlines.
+// timers are the timers of one worker's fibers. Where fibers migrate, all multi-threaded workers have one of these in
+// common. Any of the workers adds, stops and expires timers. A worker that sleeps does so until the earliest deadline.
+// Of workers that have their timers in common, one at least must; see watch. So if all workers of a group compute, a
+// worker of another one sees to deadlines.
 type timers struct {
 	wakeOne func() // wakes a worker, if any is idle, to sleep until another deadline; nil: one worker has them alone
 

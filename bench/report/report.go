@@ -20,7 +20,7 @@ const (
 )
 
 // Write writes the page of r into the folder dir, which it makes if need be, and the drawing of the workload "switch",
-// if r has that. The page begins with what people guessed of r, unless nobody did. It replaces earlier files. An error
+// if r has that. If people have guessed, the page begins with their guesses. It replaces earlier files. An error
 // names the file.
 func Write(dir string, r *bench.Report, guesses ...predict.Compared) error {
 	var page, drawing bytes.Buffer

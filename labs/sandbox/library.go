@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"debug/elf"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -57,19 +56,14 @@ func Library(ctx context.Context, compiler []string, path string, objects, used 
 
 // undefined returns the names that an object uses and does not define.
 func undefined(object string) (names []string, err error) {
-	file, err := elf.Open(object)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	symbols, err := file.Symbols()
-	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
-		return nil, fmt.Errorf("the symbols of %s: %w", object, err)
-	}
-	for _, s := range symbols {
+	err = symbolsOf(object, func(s elf.Symbol) error {
 		if s.Section == elf.SHN_UNDEF && s.Name != "" {
 			names = append(names, s.Name)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the symbols of %s: %w", object, err)
 	}
 	return names, nil
 }

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// Symbols looks at what the objects of a submission define and use. They may define any name but those of the grader's
-// own objects, those that these use except by calls, and those with which a C program begins. Nothing of them may run
-// before main: neither constructors, but for the one by which a C compiler calls __tsan_init, nor functions that are
-// chosen when the program starts (ifunc). Of what they do not
-// define themselves they may use may, and what compilers ask for unbidden; nil allows all. The error is a *BuildError
-// that says which file does what, or says that a file cannot be read.
+// Symbols looks at what the objects of a submission define and use. They must not define a name that the grader's own
+// objects define, that these use except by calls, or with which a C program begins. Any other name they may define.
+// Nothing of them may run before main: neither constructors, but for the one by which a C compiler calls __tsan_init,
+// nor functions that are chosen when the program starts (ifunc). Of what they do not define themselves they may use
+// may, and what compilers ask for unbidden; nil allows all. The error is a *BuildError that says which file does what,
+// or says that a file cannot be read.
 func Symbols(objects, own, calls, may []string) error {
 	taken, needed := map[string]bool{}, map[string]bool{}
 	for _, path := range own {

@@ -4,7 +4,7 @@
 static char buffers[4][4];
 static int closed, other, results[4];
 
-/* What is to be closed is over: now something comes for the other connection. */
+/* The request on the file that closes is over: now bytes come for the other connection. */
 static void bring(void *arg, int result) {
     note(arg, result);
     kernel_bring(other, "xy");

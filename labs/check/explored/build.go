@@ -84,8 +84,8 @@ type around struct {
 	given   string // in whose folder tests their sources are
 }
 
-// link makes the program of a scenario and returns its path. Those of a trusted submission stay in b.Work and are made
-// once.
+// link makes the program of a scenario and returns its path. It makes the programs of a trusted submission
+// once, and they stay in b.Work.
 func link(ctx context.Context, b *grade.Bench, s scenario) (string, error) {
 	with := b.Built.(*around)
 	program := filepath.Join(b.Work, strings.TrimSuffix(s.file, ".c"))
