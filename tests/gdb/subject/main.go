@@ -28,8 +28,9 @@ var (
 	accounts fibersync.Mutex // the teller holds it, the clerk waits for it
 	orders   fibersync.Mutex // with goods: two fibers wait for one another
 	goods    fibersync.Mutex
-	never    fibersync.Event // all others wait for it
-	blocked  fibersync.WaitGroup
+	never    fibersync.Event     // all others wait for it
+	locked   fibersync.WaitGroup // both of them hold one
+	blocked  fibersync.WaitGroup // each task has one more place to wait: the last
 )
 
 func main() {
@@ -50,6 +51,7 @@ func main() {
 	for range *count {
 		run("reader", reader)
 	}
+	locked.Add(2)
 	run("teller", teller)
 	run("buyer", func() { lockBoth(&orders, &goods) })
 	run("seller", func() { lockBoth(&goods, &orders) })
@@ -101,8 +103,9 @@ func withdraw(mutex unsafe.Pointer) {
 
 func lockBoth(first, second *fibersync.Mutex) {
 	first.Lock()
+	locked.Done()
+	locked.Wait()
 	blocked.Done()
-	blocked.Wait()
 	second.Lock()
 }
 
