@@ -29,8 +29,11 @@ type group struct {
 	number  int
 	thieves []*group // the groups that steal from this one
 
-	called atomic.Bool   // a worker has been claimed for what waits in another group, see wakeThief
-	none   atomic.Uint64 // wake-ups that found all workers busy; see GroupStats
+	called atomic.Bool // a worker has been claimed for what waits in another group, see wakeThief
+
+	_    [2]cpu.CacheLinePad // submitters write the next one, and workers read the others at each task
+	none atomic.Uint64       // wake-ups that found all workers busy; see GroupStats
+	_    [2]cpu.CacheLinePad
 }
 
 // member is a worker as its group sees it. Its methods are the steps of the worker, and only the worker calls them.
