@@ -37,11 +37,13 @@ else
 COMPILER = $$(go env CC)
 endif
 
-# In a recipe: makes "$$@" the sources of this folder for an architecture, and those of labs/swap by whose names it has no
-# file of its own.
-SOURCES = set --; for file in *.c *_$(1).S; do [ ! -e "$$file" ] || set -- "$$@" "$$file"; done; \
-	for file in "$(FIBERLAB)"/labs/swap/*.c "$(FIBERLAB)"/labs/swap/*_$(1).S; do \
-	[ ! -e "$$file" ] || [ -e "$$(basename "$$file")" ] || set -- "$$@" "$$file"; done;
+# In a recipe: makes "$$@" the sources of this folder for an architecture, and those of labs/swap that these do not
+# replace. A swap.S of this folder takes the place of each architecture's.
+SOURCES = set --; for file in *.c *.S; do \
+	case $$file in *_$(if $(filter amd64,$(1)),arm64,amd64).S) continue ;; esac; \
+	[ ! -e "$$file" ] || set -- "$$@" "$$file"; done; \
+	for file in "$(FIBERLAB)"/labs/swap/*.c "$(FIBERLAB)"/labs/swap/*_$(1).S; do name=$${file\#\#*/}; \
+	[ ! -e "$$file" ] || [ -e "$$name" ] || [ -e "$${name%_$(1).S}.S" ] || set -- "$$@" "$$file"; done;
 
 POINTS := $(wildcard $(FIBERLAB)/labs/$(LAB)/points.toml)
 GRADE = "$(BUILD)/labs" grade $(LAB) --arch $(TARGET) $(if $(SEED),--seed $(SEED)) $(if $(POINTS),--points "$(POINTS)")

@@ -2,6 +2,7 @@ package explored_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -144,4 +145,22 @@ func TestFileThatIsMissing(t *testing.T) {
 	o.Rest = []string{filepath.Join(reference, "none")}
 	_, err = lab.Grade(t.Context(), o)
 	require.ErrorContains(t, err, "the folder with the rest of the solution: ")
+}
+
+// A student's swap.S takes the place of the given one, in make explore as in the grader.
+func TestExploreOwnSwap(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	require.NoError(t, err)
+	dir, build := filepath.Join(t.TempDir(), "06"), t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(root, "labs", "06"))))
+	explore := func(swap string) string {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "swap.S"), []byte(swap), 0o600))
+		said, err := exec.Command("make", "-C", dir, "FIBERLAB="+root, "BUILD="+build, "explore").CombinedOutput()
+		require.Error(t, err, "the skeleton fails")
+		return string(said)
+	}
+	require.Contains(t, explore(".error \"the own one\"\n"), "Error: the own one")
+	given, err := os.ReadFile(filepath.Join(root, "labs", "swap", "swap_"+machine.Native().Name+".S"))
+	require.NoError(t, err)
+	require.Contains(t, explore(string(given)), "Schedule: ")
 }
