@@ -1,5 +1,5 @@
-// What the programs in C++ have in common: they say that they are ready, and answer each line of
-// input, a number of round trips, by the nanoseconds that they took.
+// The loop of the programs in C++. A program prints that it is ready. Each line of its input is a
+// number of round trips; it makes them, and prints how many nanoseconds they took.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
