@@ -55,7 +55,8 @@ func (f *Fiber) isBoundGoroutine() bool {
 	return f.maker.mode == singleThreaded && f == f.maker.local.main
 }
 
-// endedBound returns an error that wraps ErrNotUnbound if a goroutine that was bound has ended.
+// endedBound returns an error that wraps ErrNotUnbound if a goroutine that was bound has ended, and nil otherwise. To
+// find out it lists all goroutines, which stops the program for a moment.
 func (s *Scheduler) endedBound() error {
 	workers := s.everyWorker()
 	traces, ok := goroutine.All(mostGoroutines)
@@ -137,8 +138,8 @@ func (w *Worker) watchUnbind(unbound <-chan struct{}) {
 	}
 }
 
-// givesUp reports whether Unbind shall return a deadlock: w has found nothing to run since watchUnbind reported it.
-// Otherwise w goes on.
+// givesUp reports whether Unbind shall return the deadlock that watchUnbind has left in w.stuck. If w has something to
+// run by now, givesUp drops that report and returns false. w calls it on its thread.
 func (w *Worker) givesUp() bool {
 	if w.stuck.Load() != nil && w.canRun() {
 		w.stuck.Store(nil)

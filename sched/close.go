@@ -221,8 +221,9 @@ func (s *Scheduler) signalClose() {
 	}
 }
 
-// finished reports whether nothing is left for a worker that is to shut down. Close has found that out for all
-// multi-threaded workers. A goroutine that unbinds takes nothing more from then on.
+// finished reports whether nothing is left for w, which shall shut down; w calls it on its thread. For a multi-threaded
+// worker, Close has found that out before. The worker of a goroutine that unbinds looks itself: if nothing is left, it
+// closes its mailbox, so that no task comes any more.
 func (w *Worker) finished() bool {
 	return w.mode == multiThreaded || !w.hasLocal() && w.blocked.load() == 0 && w.mailbox.close()
 }

@@ -94,15 +94,17 @@ func (w *Worker) sleep(f *Fiber) {
 	w.endSleep(found)
 }
 
-// endSleep says that the worker sleeps no more. If its last look had found something, and it was claimed at the same
-// time, perhaps for something else, the wake is passed on.
+// endSleep takes the worker out of those that sleep. found says that its last look has found something. If a submitter
+// has claimed it at the same time, perhaps for something else, endSleep wakes another worker for that.
 func (w *Worker) endSleep(found bool) {
 	if claimed := w.peers.EndSleep(w.number); claimed && found {
 		w.scheduler.policy.wakeOther(w)
 	}
 }
 
-// sleepUntilDeadline is sleep without the last look: it blocks the worker unless it has been notified since it looked.
+// sleepUntilDeadline blocks the worker, unless it has been notified since its word says that it looks. It wakes up when
+// it is notified, when the earliest deadline has come, or when it shall look again for tasks that it has skipped or
+// could not begin. Only the worker calls it.
 func (w *Worker) sleepUntilDeadline() {
 	w.timers.watch(w)
 	until := w.timers.next()

@@ -132,7 +132,8 @@ func (w *Worker) hasTask() bool {
 	return !w.local.tasks.Empty() || w.mode == multiThreaded && w.scheduler.policy.has(w)
 }
 
-// canRun reports whether the worker has something to run. Whether it can begin a task is found out when it does.
+// canRun reports whether the worker has something to run: a ready fiber of its own, or a task or fiber that hasTask
+// finds. If the worker is short, a task counts only if canBegin can make the fiber that it needs.
 func (w *Worker) canRun() bool {
 	return !w.local.ready.Empty() || w.hasTask() && (!w.short() || w.canBegin())
 }
@@ -221,8 +222,9 @@ func (w *Worker) nothingDue() bool {
 		w.stuck.Load() == nil && !w.short()
 }
 
-// goIdle makes f, the calling fiber, which has no task, Idle and runs to instead. It returns false
-// if f is to end: at once, because enough fibers are idle, or in the end.
+// goIdle makes f Idle, the calling fiber, which has no task, and runs the fiber to instead. It returns true when f has
+// been entered again and is Running. It returns false if f shall end: at once if MaxIdle fibers are idle, and without
+// entering to, which becomes current when f has ended; or later, when endFibers has entered f.
 func (f *Fiber) goIdle(w *Worker, to *Fiber) bool {
 	o := &w.local
 	if len(o.idle) >= w.scheduler.cfg.MaxIdle && f != o.main {

@@ -90,8 +90,8 @@ func nameOf(names []string, number uint8, kind string) string {
 	return fmt.Sprintf("%s(%d)", kind, number)
 }
 
-// numberOf is the other way round. The empty name stands for number 0, the default. ok reports whether there is such a
-// name.
+// numberOf returns the number of a name in names. The empty name stands for number 0, the default. ok reports whether
+// there is such a name.
 func numberOf(names []string, name string) (number uint8, ok bool) {
 	i := slices.Index(names, name)
 	return uint8(max(i, 0)), i >= 0 || name == ""

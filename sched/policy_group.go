@@ -153,6 +153,7 @@ func (p *groups) ready(f *Fiber, caller *Worker) {
 	}
 }
 
+// shared implements policy: it adds up the shared queues of all groups.
 func (p *groups) shared() (n int) {
 	for _, g := range p.all {
 		n += g.shared.waiting()
@@ -165,6 +166,8 @@ func (p *groups) setClosed(closed bool) {
 		g.shared.setClosed(closed)
 	}
 }
+
+// These implement policy and migration by the steps of w in its group; see member.
 
 func (p *groups) pending(w *Worker) int                 { return p.members[w.id].private.waiting() }
 func (p *groups) wakeOther(w *Worker)                   { p.members[w.id].group.wakeAny() }

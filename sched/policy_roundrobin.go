@@ -21,8 +21,8 @@ func (p *roundRobin) submit(t runnable, caller *Worker) bool {
 	return pushed
 }
 
-// ready wakes no worker for a fiber that the caller's worker will mostly take itself, if another one spins: that leaves
-// the fiber for a moment, and takes it then (leaves).
+// ready implements migration. If a worker has notified f, and f is the only entry, that worker mostly takes f itself.
+// Then ready wakes no other worker if one spins: the spinner leaves f for a moment, and then takes it (leaves).
 func (p *roundRobin) ready(f *Fiber, caller *Worker) {
 	byWorker := caller != nil && caller.mode == multiThreaded && !caller.local.looking
 	isNext := p.queue.pushFiber(f, byWorker)
@@ -30,6 +30,8 @@ func (p *roundRobin) ready(f *Fiber, caller *Worker) {
 		p.idle.WakeOne()
 	}
 }
+
+// These implement policy and migration by the one queue, which is the same for all workers.
 
 func (p *roundRobin) next(*Worker) (runnable, bool)         { return p.queue.pop() }
 func (p *roundRobin) nextFiber(_ *Worker, past bool) *Fiber { return p.queue.popFiber(past) }

@@ -94,12 +94,13 @@ func (p *stealing) nextInRotation(caller *Worker) *Worker {
 	return p.workers[q.rotation]
 }
 
-// next takes a task from w's queue.
+// next implements policy: it takes the oldest task of w's queue. If more are left, it wakes a worker that sleeps to
+// steal them. A caller that queues a task here later finds w busy, and wakes a worker.
 func (p *stealing) next(w *Worker) (runnable, bool) {
 	q := p.queues[w.id]
 	r, ok := q.pop()
 	if ok && !q.empty() {
-		p.wakeSleeper() // a task that comes to this worker from now on finds it busy, and wakes another
+		p.wakeSleeper()
 	}
 	return r, ok
 }
@@ -115,10 +116,9 @@ func (p *stealing) setClosed(closed bool) {
 	}
 }
 
-// found wakes another worker for a task that w, which has just found work, may have been woken for and will not do
-// next. The thread that brought it took w for idle, and has woken no other worker. Such a task waits at another worker,
-// or at w if that has a fiber to run or can begin none. If w has nothing but tasks, it begins one now, and next passes
-// on what is left.
+// found implements policy: it wakes another worker if a task waits that w will not begin next. A thread may have
+// brought that task while w was idle, and have woken w alone. The task waits at another worker, or at w, if w has a
+// fiber to run first or can begin no task. Otherwise w begins its first task now, and next wakes a worker for the rest.
 func (p *stealing) found(w *Worker) {
 	if !p.idle.AnyIdle() {
 		return // the common case under load

@@ -64,8 +64,9 @@ func (w *Worker) canBegin() bool {
 // short reports whether the worker could make no fiber when it last had to, and holds none.
 func (w *Worker) short() bool { return w.local.retry != 0 }
 
-// makeIdle adds a new fiber to the idle ones, unless the last attempt has just failed. It reports the first failure of
-// several.
+// makeIdle adds a new fiber to the idle ones, and returns true if it could. After a failure the worker is short, and
+// makeIdle does not try again before retryPause has passed. It gives the first failure of a shortage to
+// Config.Exhausted. The worker calls it on its thread.
 func (w *Worker) makeIdle() bool {
 	if w.short() && clock.Now() < w.local.retry {
 		return false

@@ -184,7 +184,7 @@ func hasPrefix(text string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
 }
 
-// callsTask reports whether f is the function that calls that of a task, or the one of Run.
+// callsTask reports whether f calls the function of a task, or the function that Run was given.
 func callsTask(f runtime.Frame) bool {
 	switch f.Function {
 	case "fiberlab/sched.(*Fiber).execute", "fiberlab/sched.(*Fiber).runNamed", "fiberlab/sched.Run":

@@ -13,9 +13,9 @@ import (
 )
 
 // runQueue holds what is ready in a group or on a worker, in the order in which it came. These are tasks that have not
-// begun, which have no stack yet, and fibers that may continue. Any thread may call its methods; they block only for
-// its lock, which is held for a few instructions an entry: for one entry, those that move, or all in popFiber past
-// tasks. The zero value is an empty queue.
+// begun, which have no stack yet, and fibers that may continue. Any thread may call its methods. They block only for
+// its lock, which is held for a few instructions an entry. Most methods handle one entry; takeHalf and pushAll handle
+// the entries that move, and popFiber may go through all. The zero value is an empty queue.
 type runQueue struct {
 	_       [2]cpu.CacheLinePad
 	mu      spinlock.Lock         // beside what follows, which most calls write
@@ -73,10 +73,12 @@ func (q *runQueue) leaves() bool {
 	return q.empty()
 }
 
-// grown lets others see the length, with runNext or 0. The lock must be held. If the queue was empty, all threads must
-// see that it is not before the caller loads what follows, the masks of idle.Set: so the Swap, an atomic read and
-// write. If it was not, a plain store will do. A thread that loads the length meanwhile finds the old one, and looks.
-// It does not find 0, unless a Swap was still to come; then its bit was set before, and the caller loads that.
+// grown lets others see the length, with runNext or 0, after entries were added. The lock must be held.
+//
+// The caller loads the masks of idle.Set next, to find a sleeper. If the queue was empty, all threads must see before
+// that load that it is not. So grown uses Swap, an atomic read and write. A worker that still loads 0 has set its bit
+// before the Swap, and the caller finds that bit. If the queue was not empty, a plain store will do: a worker that
+// loads an old length finds that it is not 0, and looks, or comes before the last Swap, and its bit is found as well.
 func (q *runQueue) grown(next uint64) {
 	n := uint64(q.entries.Len())
 	if q.length.Load() == 0 {
@@ -95,6 +97,7 @@ func (q *runQueue) pop() (runnable, bool) { return q.take(false) }
 // steal is pop for a worker of another group: an entry that is local to the group remains, and hides what is behind it.
 func (q *runQueue) steal() (runnable, bool) { return q.take(true) }
 
+// take is steal, if steals is true, or else pop. ok is false if there is nothing to take.
 func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 	if q.empty() {
 		return r, false
@@ -193,5 +196,5 @@ func (q *runQueue) offers() bool {
 // empty reports whether no entry waits. It does not report so if an entry was pushed before that no worker has taken.
 func (q *runQueue) empty() bool { return q.length.Load() == 0 }
 
-// waiting is how many entries wait.
+// waiting is how many entries wait, by the last length that a holder of the lock has let others see.
 func (q *runQueue) waiting() int { return int(q.length.Load() >> 1) }

@@ -215,7 +215,7 @@ func (s *Scheduler) Workers() int {
 	return len(s.workers)
 }
 
-// everyWorker lists the workers by number, bound goroutines last.
+// everyWorker lists the workers by number, bound goroutines last. Any thread may call it; it takes the scheduler's mu.
 func (s *Scheduler) everyWorker() []*Worker {
 	s.mu.Lock()
 	defer s.mu.Unlock()

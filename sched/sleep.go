@@ -57,7 +57,7 @@ func (p *parker) Unpark() {
 // Start implements [park.Parker]: it queues f as a task of the fiber's scheduler.
 func (p *parker) Start(f func()) error { return p.maker.scheduler.Enqueue(Task{Func: f}) }
 
-// StartNow implements [park.Parker].
+// StartNow implements [park.Parker]: it is Start that never waits. Without room, f is queued beyond Config.MaxQueued.
 func (p *parker) StartNow(f func()) error {
 	return p.maker.scheduler.enqueue(noRoom, &Task{Func: f}, Current(), target{})
 }

@@ -143,7 +143,8 @@ func (f *Fiber) swap(old, next word, why Why) bool {
 	return f.mark(old, next)
 }
 
-// mark is swap where the state stays the same.
+// mark changes the word of f from old to next, unless it has changed since, and reports whether it did. It neither
+// checks nor records a transition: where the state changes, call swap. Any thread may call it.
 func (f *Fiber) mark(old, next word) bool { return f.word.CompareAndSwap(uint64(old), uint64(next)) }
 
 // checkedStore is store in debug builds and with a Recorder.
@@ -195,8 +196,8 @@ func (f *Fiber) queueIfNotified() bool {
 	return true
 }
 
-// mayGoOn reports whether f, the calling fiber, may go on if nothing else is to run: it was notified, or has only
-// yielded. Its worker has not switched to another fiber.
+// mayGoOn reports whether f, the calling fiber, which has blocked or yielded, can continue without a switch: because it
+// has been notified, and is made Queued then, or because it has only yielded. Its worker must not have switched.
 func (f *Fiber) mayGoOn() bool {
 	return f.queueIfNotified() || f.load()&(stateMask|unpublished) == word(Queued)|unpublished
 }

@@ -34,7 +34,8 @@ func OneOf(cpus ...int) Affinity {
 	}
 }
 
-// prepare makes the calling thread fit for the worker, and makes its goroutine a root fiber.
+// prepare makes the calling goroutine a root fiber, for w. If w keeps its thread, prepare first gives the calling
+// thread its name, its CPUs and a fine timer slack.
 func (w *Worker) prepare() (*fiber.Fiber, error) {
 	cfg := &w.scheduler.cfg
 	if !w.keeps {

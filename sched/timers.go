@@ -66,8 +66,9 @@ func newTimers(wakeOne func()) *timers {
 // next is the earliest deadline, or clock.Never. Any thread may call it.
 func (g *timers) next() clock.Instant { return clock.Instant(g.earliest.Load()) }
 
-// add starts a timer of a fiber that blocks on w, which the caller runs on. It does not block. Workers that sleep would
-// sleep too long if the new deadline is the earliest. But w is about to sleep itself, or to call leave.
+// add starts a timer of a fiber that blocks on w, which the caller runs on. It waits for the lock alone. If the new
+// deadline is the earliest, workers that sleep now sleep too long for it. So w watches it from now on: w either sleeps
+// until then, or calls leave before it runs something, which wakes another worker to watch.
 func (g *timers) add(w *Worker, t *timer) {
 	g.mu.Lock()
 	heap.Push(&g.heap, t)
@@ -180,7 +181,7 @@ func (s *Scheduler) wakeIdle() {
 // removed.
 type timerHeap []*timer
 
-// next is the earliest deadline, or clock.Never.
+// next is the earliest deadline, or clock.Never. The lock of the timers must be held.
 func (t timerHeap) next() clock.Instant {
 	if len(t) == 0 {
 		return clock.Never

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How a fiber waits, and how it goes on.
+// How a fiber waits, and how it goes on, in four steps:
 //
-//	block    its word says that it is blocked: from now on others may wake it
-//	suspend  its worker picks another fiber and switches to it; suspend returns when f has been picked
-//	wake     a notification, or its deadline, makes it Queued, once, and puts it where it will be run
-//	resume   it is Running again
+//   - block: its word says that it is blocked. From now on others may wake it.
+//   - suspend: its worker picks another fiber and switches to it. suspend returns when the fiber has been picked again.
+//   - wake: a notification makes it Queued, once, and puts it where it will be run. Its deadline does so by expire.
+//   - resume: it is Running again.
 //
 // No wake-up is lost. The waiter checks its predicate under a lock, and is blocked before it releases the lock. A party
 // that makes the predicate true holds the lock for that, and notifies later. If it had the lock before the waiter
@@ -91,8 +91,9 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 	}
 }
 
-// nested is the error of a call that blocks f, the calling fiber, while a wait of f is under way. The Unlock of its
-// lock makes such a call, or a Device or a BlockHook.
+// nested returns the error of a call, named op, that would block f, the calling fiber, while a wait of f is under way.
+// The Unlock of its lock makes such a call, or a Device or a BlockHook. nested forgets what f has said that it awaits,
+// since the call does not wait.
 func (f *Fiber) nested(op string) error {
 	f.awaits = nil
 	return fmt.Errorf("sched: %s: %v: %w", op, f, ErrInWait)
@@ -162,7 +163,8 @@ func (f *Fiber) startTimer(w *Worker, deadline clock.Instant) {
 	w.timers.add(w, &f.timer)
 }
 
-// stopTimer ends the timer of the wait that is over. If it was the timer that has ended the wait, it is in no heap.
+// stopTimer ends the timer of a wait of f, the calling fiber, that is over. expired says that the timer itself has
+// ended the wait: then it is in no heap any more. Otherwise stopTimer takes the timers' lock for a moment. w runs f.
 func (f *Fiber) stopTimer(w *Worker, expired bool) {
 	if !expired {
 		w.timers.stop(&f.timer)
@@ -171,8 +173,9 @@ func (f *Fiber) stopTimer(w *Worker, expired bool) {
 	w.waiting.add(^uint64(0))
 }
 
-// wake ends the wait of f if it is blocked, and all bits of how are in its word: 0 for any wait. Otherwise it has
-// been woken already, or is not blocked. It may be called from anywhere, and does not block.
+// wake ends the wait of f, and reports whether it did. f must be blocked, not have been woken yet, and have all bits of
+// how in its word: how is parked for a wait by Park, and 0 for any wait. If f is unpublished, wake leaves the mark
+// notified, and publish queues f later. It may be called from anywhere, and does not block.
 func (f *Fiber) wake(how word) (woken bool) {
 	for {
 		old := f.load()

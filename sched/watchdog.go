@@ -62,8 +62,8 @@ func pauseFor(limit clock.Instant, again time.Duration, over <-chan struct{}) bo
 const shortestStall = clock.Instant(time.Second)
 
 // stallJudge reports workers that are stalled. Such a worker has been in one task for as long as the limit, and others
-// have waited for it. Two looks, one after the other, have found the task in the same call of Go that blocks the
-// thread: a worker that computes is not stalled, though it may wait for a lock at one of them.
+// have waited for it. Two successive looks have found the task in the same call of Go that blocks the thread. One look
+// would not do: a worker that computes is not stalled, but may wait for a lock at that moment.
 type stallJudge struct {
 	s        *Scheduler
 	limit    clock.Instant

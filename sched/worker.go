@@ -303,7 +303,7 @@ func (w *Worker) poll() {
 	}
 }
 
-// takeMessages empties the mailbox.
+// takeMessages moves all messages of the mailbox to the worker's local queues. The worker calls it on its thread.
 func (w *Worker) takeMessages() {
 	tasks := int64(0)
 	for l := w.mailbox.take(); l != nil; {

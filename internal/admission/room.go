@@ -79,7 +79,7 @@ const (
 	largestBatch = 4096
 )
 
-// New makes a room with that many places. So many desks are expected.
+// New makes a room with that many places. The more desks are expected, the smaller is the batch of each.
 func New(places, desks int) *Room {
 	batch := min(max(places/16/max(desks, 1), 1), largestBatch)
 	return &Room{places: places, free: places, batch: batch}

@@ -83,8 +83,8 @@ func New(locked func() bool) *Word {
 	return &Word{locked: locked, token: make(chan struct{}, 1)}
 }
 
-// SetDevice has the worker spin and sleep with regard to d. The worker alone may call it, before it first looks for
-// work.
+// SetDevice has the worker sleep in d, and end a spin when d is ready. Only the worker may call it, before it first
+// looks for work.
 func (w *Word) SetDevice(d Device) { w.device = d }
 
 // Look says that the worker has found nothing to run. It must look once more before it sleeps.
@@ -186,7 +186,7 @@ func (w *Word) AsleepIn(way Way) bool { return w.state.Load() == uint32(way) }
 // LongestWake is how long it may take a worker to wake before it counts as held up.
 const LongestWake = time.Millisecond
 
-// Waking reports whether the worker slept and is just being woken.
+// Waking reports whether the worker slept, has been notified at most LongestWake ago, and does not run yet.
 func (w *Word) Waking() bool {
 	return w.state.Load() == waking && clock.Now()-clock.Instant(w.WokenAt.Load()) < clock.Instant(LongestWake)
 }

@@ -24,10 +24,10 @@ type budget struct {
 	yieldFirst bool          // the last spin found work as soon as it had yielded, to another thread
 }
 
-// found says that a spin found work after that time.
+// found says that a spin found work after that time. The next spin may last four times as long.
 func (b *budget) found(after clock.Instant) { b.limit = min(max(b.limit, 4*after), longestSpin) }
 
-// wasted says that a spin found nothing.
+// wasted says that a spin found nothing. The next one may last half as long as this one, or not begin.
 func (b *budget) wasted() {
 	if b.limit /= 2; b.limit < shortestSpin {
 		b.limit = 0

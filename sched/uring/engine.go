@@ -15,8 +15,8 @@ import (
 // Engine does input and output on one thread: a worker's, or another. The requests that a fiber of the worker
 // makes of it complete on that worker. All others leave their requests in its mailbox; all else is for its thread.
 //
-// This file has the life of an engine in order: it is made (init), takes requests (Submit), waits for completions
-// (Wait, pollSubmit), hands them to their makers (complete), cancels what is under way (refuse), and ends (Close).
+// This file has the life of an engine in order. init makes it. Submit takes requests. Wait and pollSubmit wait for
+// completions, and complete hands them to their makers. refuse cancels what is under way, and Close ends the engine.
 type Engine struct {
 	set    *Engines
 	worker *sched.Worker // nil: its thread is no worker's
