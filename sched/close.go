@@ -88,9 +88,12 @@ func (s *Scheduler) Done() <-chan struct{} {
 }
 
 // isOver reports whether Close has succeeded.
-func (s *Scheduler) isOver() bool {
+func (s *Scheduler) isOver() bool { return isClosed(s.over) }
+
+// isClosed reports whether c, through which nothing is sent, has been closed.
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-s.over:
+	case <-c:
 		return true
 	default:
 		return false
@@ -158,20 +161,15 @@ func (s *Scheduler) closeIfUnbound() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.bound) == 0 {
-		s.closeOutside()
+		s.closing.Store(true)
+		if s.room != nil {
+			s.room.Close()
+		}
 	}
 	return s.closing.Load()
 }
 
-// closeOutside lets only tasks of s enqueue tasks from now on.
-func (s *Scheduler) closeOutside() {
-	s.closing.Store(true)
-	if s.room != nil {
-		s.room.Close()
-	}
-}
-
-// openOutside takes closeOutside back.
+// openOutside takes closeIfUnbound back.
 func (s *Scheduler) openOutside() {
 	if s.room != nil {
 		s.room.Reopen()

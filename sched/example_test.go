@@ -152,9 +152,9 @@ func ExampleGroups() {
 	// group 1 has 2 workers
 }
 
-// Workers by turns on the first two CPUs: OneOf gives each worker one of them.
+// Workers by turns on the first two CPUs.
 func ExampleAffinity() {
-	cpus := sched.OneOf(0, 1)
+	var cpus sched.Affinity = func(worker int) []int { return []int{worker % 2} }
 	for worker := range 3 {
 		fmt.Println("worker", worker, "may run on", cpus(worker))
 	}

@@ -223,8 +223,8 @@ func (w *Worker) nothingDue() bool {
 }
 
 // goIdle makes f Idle, the calling fiber, which has no task, and runs the fiber to instead. It returns true when f has
-// been entered again and is Running. It returns false if f shall end: at once if MaxIdle fibers are idle, and without
-// entering to, which becomes current when f has ended; or later, when endFibers has entered f.
+// been entered again and is Running. It returns false if f shall end. If MaxIdle fibers are idle, it does so at once,
+// and to is entered when f has ended. Otherwise f has been entered by endFibers.
 func (f *Fiber) goIdle(w *Worker, to *Fiber) bool {
 	o := &w.local
 	if len(o.idle) >= w.scheduler.cfg.MaxIdle && f != o.main {

@@ -67,7 +67,10 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 				continue
 			}
 			if every := stealEvery(thief, victim); every > 0 {
-				g.addVictim(from, every)
+				for _, m := range g.members {
+					m.victims.add(from, every)
+				}
+				from.thieves = append(from.thieves, g)
 			}
 		}
 	}
@@ -81,14 +84,6 @@ func newGroup(workers []*Worker, cfg *Groups) *group {
 		g.members = append(g.members, &member{group: g, worker: w, private: new(runQueue)})
 	}
 	return g
-}
-
-// addVictim has each worker of g steal from another group.
-func (g *group) addVictim(from *group, every int) {
-	for _, m := range g.members {
-		m.victims.add(from, every)
-	}
-	from.thieves = append(from.thieves, g)
 }
 
 // of returns the member that the caller's worker is, or nil if the caller runs on no multi-threaded worker.

@@ -78,7 +78,8 @@ func (q *runQueue) leaves() bool {
 // The caller loads the masks of idle.Set next, to find a sleeper. If the queue was empty, all threads must see before
 // that load that it is not. So grown uses Swap, an atomic read and write. A worker that still loads 0 has set its bit
 // before the Swap, and the caller finds that bit. If the queue was not empty, a plain store will do: a worker that
-// loads an old length finds that it is not 0, and looks, or comes before the last Swap, and its bit is found as well.
+// loads an old length mostly finds that it is not 0, and looks. If it finds 0, it came before the last Swap, and its
+// bit is found.
 func (q *runQueue) grown(next uint64) {
 	n := uint64(q.entries.Len())
 	if q.length.Load() == 0 {

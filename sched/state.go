@@ -196,8 +196,8 @@ func (f *Fiber) queueIfNotified() bool {
 	return true
 }
 
-// mayGoOn reports whether f, the calling fiber, which has blocked or yielded, can continue without a switch: because it
-// has been notified, and is made Queued then, or because it has only yielded. Its worker must not have switched.
+// mayGoOn reports whether f, the calling fiber, which has blocked or yielded, can continue without a switch. That is so
+// if it has been notified, and is made Queued then, or if it has only yielded. Its worker must not have switched.
 func (f *Fiber) mayGoOn() bool {
 	return f.queueIfNotified() || f.load()&(stateMask|unpublished) == word(Queued)|unpublished
 }

@@ -17,23 +17,6 @@ import (
 // Affinity gives each multi-threaded worker, by its number, the CPUs that its thread may run on.
 type Affinity func(worker int) []int
 
-// AnyOf lets every worker run on any of the CPUs.
-func AnyOf(cpus ...int) Affinity {
-	cpus = slices.Clone(cpus)
-	return func(int) []int { return cpus }
-}
-
-// OneOf ties each worker to one of the CPUs: worker n to cpus[n % len(cpus)].
-func OneOf(cpus ...int) Affinity {
-	cpus = slices.Clone(cpus)
-	return func(worker int) []int {
-		if len(cpus) == 0 {
-			return nil
-		}
-		return cpus[worker%len(cpus) : worker%len(cpus)+1]
-	}
-}
-
 // prepare makes the calling goroutine a root fiber, for w. If w keeps its thread, prepare first gives the calling
 // thread its name, its CPUs and a fine timer slack.
 func (w *Worker) prepare() (*fiber.Fiber, error) {

@@ -174,7 +174,7 @@ func (f *Fiber) stopTimer(w *Worker, expired bool) {
 }
 
 // wake ends the wait of f, and reports whether it did. f must be blocked, not have been woken yet, and have all bits of
-// how in its word: how is parked for a wait by Park, and 0 for any wait. If f is unpublished, wake leaves the mark
+// how in its word. For a wait by Park how is parked; for any wait it is 0. If f is unpublished, wake leaves the mark
 // notified, and publish queues f later. It may be called from anywhere, and does not block.
 func (f *Fiber) wake(how word) (woken bool) {
 	for {

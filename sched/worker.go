@@ -210,14 +210,7 @@ func (w *Worker) sharesFibers() bool {
 }
 
 // isDone reports whether the thread of a multi-threaded worker is through.
-func (w *Worker) isDone() bool {
-	select {
-	case <-w.done:
-		return true
-	default:
-		return false
-	}
-}
+func (w *Worker) isDone() bool { return isClosed(w.done) }
 
 // begin makes root, the calling goroutine, the main and current fiber.
 func (w *Worker) begin(root *fiber.Fiber) {
@@ -278,10 +271,7 @@ func (w *Worker) detach() error {
 
 // mustRunCaller panics in a debug build unless w is the worker that the caller runs on.
 func (w *Worker) mustRunCaller(what string) {
-	if !debug.On {
-		return
-	}
-	if f := Current(); f == nil || f.worker.Load() != w {
+	if debug.On && !w.runsCaller() {
 		panic("sched: " + what + " of " + w.name + " on another thread")
 	}
 }

@@ -22,6 +22,9 @@ func allowedCPUs(t *testing.T) []int {
 	return cpusOf(&set)
 }
 
+// anyOf lets every worker run on any of the CPUs.
+func anyOf(cpus ...int) sched.Affinity { return func(int) []int { return cpus } }
+
 func cpusOf(set *unix.CPUSet) (cpus []int) {
 	for cpu := range len(set) * 64 {
 		if set.IsSet(cpu) {
@@ -35,26 +38,22 @@ func cpusOf(set *unix.CPUSet) (cpus []int) {
 func TestStartAffinity(t *testing.T) {
 	cpus := allowedCPUs(t)
 	last := cpus[len(cpus)-1]
-	policies := map[string]struct {
-		policy sched.Affinity
-		want   func(worker int) []int
-	}{
-		"AnyOf all": {sched.AnyOf(cpus...), func(int) []int { return cpus }},
-		"AnyOf one": {sched.AnyOf(last), func(int) []int { return []int{last} }},
-		"OneOf all": {sched.OneOf(cpus...), func(worker int) []int { i := worker % len(cpus); return cpus[i : i+1] }},
-		"own":       {func(int) []int { return cpus[:1] }, func(int) []int { return cpus[:1] }},
-	}
-	for name, p := range policies {
+	for name, affinity := range map[string]sched.Affinity{
+		"all":      anyOf(cpus...),
+		"first":    anyOf(cpus[0]),
+		"last":     anyOf(last),
+		"by turns": func(worker int) []int { i := worker % len(cpus); return cpus[i : i+1] },
+	} {
 		t.Run(name, func(t *testing.T) {
 			suite.Over{Workers: []int{1, 2, 4}, Only: suite.HasThreads}.Run(t, func(t *testing.T, cfg sched.Config) {
 				check := func(worker int) {
 					var set unix.CPUSet
 					assert.NoError(t, unix.SchedGetaffinity(0, &set))
-					assert.Equal(t, p.want(worker), cpusOf(&set), "worker %d", worker)
+					assert.Equal(t, affinity(worker), cpusOf(&set), "worker %d", worker)
 				}
 				numbers := make(map[int]int)
 				var mu schedtest.Journal[[2]int]
-				cfg.Affinity = p.policy
+				cfg.Affinity = affinity
 				cfg.Initializer = func(worker int) {
 					check(worker)
 					mu.Add([2]int{tid(), worker})
@@ -75,7 +74,7 @@ func TestStartAffinity(t *testing.T) {
 func TestAffinityNeedsThreads(t *testing.T) {
 	noThreads := func(cfg sched.Config) bool { return !suite.HasThreads(cfg) }
 	suite.Over{Workers: suite.SomeWorkers, Only: noThreads}.Run(t, func(t *testing.T, cfg sched.Config) {
-		cfg.Affinity = sched.AnyOf(allowedCPUs(t)...)
+		cfg.Affinity = anyOf(allowedCPUs(t)...)
 		s, err := sched.New(cfg)
 		require.ErrorIs(t, err, sched.ErrAffinity)
 		require.Nil(t, s)

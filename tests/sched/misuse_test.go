@@ -40,11 +40,10 @@ func TestNewRefuses(t *testing.T) {
 		"no stack":        {sched.Config{StackSize: -1}, stack.ErrSize},
 		"absurd stack":    {sched.Config{StackSize: math.MaxInt}, stack.ErrSize},
 		"too small stack": {sched.Config{StackSize: fiber.MinGoStack / 2}, fiber.ErrStackSize},
-		"no CPU, any of":  {sched.Config{Workers: 1, Affinity: sched.AnyOf()}, sched.ErrAffinity},
-		"no CPU, one of":  {sched.Config{Workers: 1, Affinity: sched.OneOf()}, sched.ErrAffinity},
-		"negative CPU":    {sched.Config{Workers: 1, Affinity: sched.AnyOf(0, -1)}, sched.ErrAffinity},
-		"huge CPU":        {sched.Config{Workers: 1, Affinity: sched.OneOf(math.MaxInt)}, sched.ErrAffinity},
-		"absent CPU":      {sched.Config{Workers: 4, Affinity: sched.OneOf(absent)}, sched.ErrAffinity},
+		"no CPU":          {sched.Config{Workers: 1, Affinity: anyOf()}, sched.ErrAffinity},
+		"negative CPU":    {sched.Config{Workers: 1, Affinity: anyOf(0, -1)}, sched.ErrAffinity},
+		"huge CPU":        {sched.Config{Workers: 1, Affinity: anyOf(math.MaxInt)}, sched.ErrAffinity},
+		"absent CPU":      {sched.Config{Workers: 4, Affinity: anyOf(absent)}, sched.ErrAffinity},
 		"the third of 64": {sched.Config{Workers: 64, Affinity: thirdGetsNone}, sched.ErrAffinity},
 	}
 	for name, c := range bad {

@@ -130,7 +130,7 @@ func TestWorkersThatKeepTheirThreads(t *testing.T) {
 		begin  func(t *testing.T, s *sched.Scheduler)
 	}{
 		"KeepThreads": {config: func(cfg *sched.Config) { cfg.KeepThreads = true }},
-		"Affinity":    {config: func(cfg *sched.Config) { cfg.Affinity = sched.AnyOf(allowedCPUs(t)...) }},
+		"Affinity":    {config: func(cfg *sched.Config) { cfg.Affinity = anyOf(allowedCPUs(t)...) }},
 		"Initializer": {config: func(cfg *sched.Config) { cfg.Initializer = func(int) {} }},
 		"SameThread": {begin: func(t *testing.T, s *sched.Scheduler) {
 			done := make(chan struct{})
