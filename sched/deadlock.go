@@ -128,7 +128,7 @@ func (o *deadlockJudge) judge(v survey) (*Deadlock, time.Duration) {
 	if o.limit >= 0 && v.calls > 0 {
 		return nil, time.Duration(step) // no worker says when a call ends
 	}
-	if o.limit < 0 || !v.stuck(o.limit) || o.s.waitForDevices() || o.certain && v.waiting > 0 {
+	if o.limit < 0 || !v.stuck(o.limit) || o.s.devicesPending() || o.certain && v.waiting > 0 {
 		return nil, nothing
 	}
 	if v != o.seen {

@@ -119,8 +119,8 @@ func (d guardedDevice) Wait(limit time.Duration, brief bool) {
 	mustReturn("Device.Wait", d.worker, func() { d.Device.Wait(limit, brief) })
 }
 
-// waitForDevices reports whether a device has operations under way.
-func (s *Scheduler) waitForDevices() bool {
+// devicesPending reports whether a device of a worker has operations under way. Any thread may call it.
+func (s *Scheduler) devicesPending() bool {
 	for _, w := range s.workers {
 		if d := w.Device(); d != nil && d.Pending() > 0 {
 			return true

@@ -69,7 +69,9 @@ func (w *Worker) hasWork(f *Fiber) bool {
 	return w.canRun() || f.load()&notified != 0
 }
 
-// leavesFiber is leaves of the policy, for what w has found.
+// leavesFiber is for a worker that was idle and has found something. If that is a fiber which another worker has
+// notified, w leaves it to that worker for a moment. leavesFiber reports whether the fiber is gone then, and w has
+// nothing to run. f is the calling fiber.
 func (w *Worker) leavesFiber(f *Fiber) bool {
 	return w.mode == multiThreaded && w.sharesFibers() && !w.hasLocal() && f.load()&notified == 0 &&
 		w.scheduler.migration.leaves(w)

@@ -112,7 +112,9 @@ func (w *Worker) takeLocalTask() runnable {
 	return w.local.tasks.Pop()
 }
 
-// fiberIsNext decides between a local fiber and tasks.
+// fiberIsNext reports whether the first of the worker's ready fibers runs next, before any task. After mostResumed
+// fibers in a row it does not, if a task can begin; if none can, it counts from 0 again. The worker calls it on its
+// thread.
 func (w *Worker) fiberIsNext() bool {
 	o := &w.local
 	if o.ready.Empty() {

@@ -136,7 +136,8 @@ func (q *runQueue) pushAll(from *queue.Queue[runnable]) {
 	q.mu.Unlock()
 }
 
-// popFiber is nextFiber of this queue. The entries that it passes keep their order.
+// popFiber takes the first entry if that is a fiber, and returns nil otherwise. If past is true, it takes the first
+// fiber behind whatever tasks, and these keep their order.
 func (q *runQueue) popFiber(past bool) (f *Fiber) {
 	if q.empty() {
 		return nil
