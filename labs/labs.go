@@ -6,6 +6,7 @@ package labs
 
 import (
 	"embed"
+	"path/filepath"
 
 	_ "fiberlab/internal/platform/system" // ends a build for another system with one line
 )
@@ -25,3 +26,7 @@ var Scenarios embed.FS
 //
 //go:embed [0-9][0-9]/*.[chS] swap
 var Sources embed.FS
+
+// InSwap reports whether a file is in a folder named swap, as those that several labs give. A relative name without a
+// folder is not.
+func InSwap(file string) bool { return filepath.Base(filepath.Dir(file)) == "swap" }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fiberlab/labs"
 	"fiberlab/labs/explore"
 	"fiberlab/labs/machine"
 	"fiberlab/labs/step"
@@ -176,15 +177,14 @@ func ofAnotherMachine(file string) bool {
 // replaced returns a function that reports whether a file is one that labs give, in a folder named swap, and one of the
 // others takes its place. As in a lab's folder, swap.S takes the place of swap_amd64.S.
 func replaced(files []string) func(string) bool {
-	given := func(file string) bool { return filepath.Base(filepath.Dir(file)) == "swap" }
 	name := func(file string) string {
 		return strings.Replace(filepath.Base(file), "_"+machine.Native().Name+".", ".", 1)
 	}
 	own := map[string]bool{}
 	for _, file := range files {
-		own[name(file)] = own[name(file)] || !given(file)
+		own[name(file)] = own[name(file)] || !labs.InSwap(file)
 	}
-	return func(file string) bool { return given(file) && own[name(file)] }
+	return func(file string) bool { return labs.InSwap(file) && own[name(file)] }
 }
 
 // run builds and explores the program, and has the result shown. It fails if a schedule does.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"fiberlab/labs"
 	"fiberlab/labs/grade"
 	"fiberlab/labs/mutate"
 )
@@ -31,7 +32,10 @@ func (s Subject) mutants(list *mutate.Equivalents) ([]mutate.Mutant, error) {
 	}
 	var all []mutate.Mutant
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
-		if slices.Contains(s.Lab.Given, "swap/"+name) || !s.Lab.Takes(s.Arch, name) || list.Excludes(s.Arch.Name, name) {
+		given := slices.ContainsFunc(s.Lab.Given, func(file string) bool {
+			return labs.InSwap(file) && filepath.Base(file) == name
+		})
+		if given || !s.Lab.Takes(s.Arch, name) || list.Excludes(s.Arch.Name, name) {
 			continue
 		}
 		switch filepath.Ext(name) {
