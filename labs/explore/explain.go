@@ -181,7 +181,7 @@ func (r *Result) Sentence() string {
 			r.where(f.A), a.Thread, r.where(f.B), b.Thread, r.name(b.Address, b),
 		)
 	case f.Kind == "check":
-		return fmt.Sprintf("it does not hold that %s.", strings.TrimSuffix(f.Claim, "."))
+		return fmt.Sprintf("a check fails: %s.", strings.TrimSuffix(f.Claim, "."))
 	case f.Kind == "double-take" && r.has(f.A) && r.has(f.B):
 		a, b := r.Steps[f.A], r.Steps[f.B]
 		return fmt.Sprintf("a double take: thread %d in %s and thread %d in %s both take %s, which was put once.",

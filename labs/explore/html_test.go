@@ -21,7 +21,7 @@ func TestPage(t *testing.T) {
 	shown := b.String()
 	require.Equal(t, len(r.Steps)+1, strings.Count(shown, `<tr id="step=`))
 	for _, want := range []string{
-		"it does not hold that no node is in two places.", "<th scope=\"col\">thread 1</th>",
+		"a check fails: no node is in two places.", "<th scope=\"col\">thread 1</th>",
 		"changed it back: an ABA problem.", "Schedule: <code>" + r.Schedule + "</code>", "every schedule fails.",
 	} {
 		require.Contains(t, shown, want)

@@ -148,7 +148,7 @@ static void shuffle(void) {
 
 static void check(bool holds, const char *claim) {
     if (!holds) {
-        fprintf(stderr, "measure: it does not hold that %s\n", claim);
+        fprintf(stderr, "measure: a check fails: %s\n", claim);
         exit(1);
     }
 }

@@ -16,7 +16,7 @@
 
 void must(bool holds, const char *claim) {
     if (!holds) {
-        fprintf(stderr, "real: it does not hold that %s (errno: %s)\n", claim, strerror(errno));
+        fprintf(stderr, "real: a check fails: %s (errno: %s)\n", claim, strerror(errno));
         exit(1);
     }
 }

@@ -121,7 +121,7 @@ func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.F
 		said += "; the last steps: " + strings.Join(where, "; ")
 	}
 	if len(f.Entered) > 0 {
-		said += "; then it called " + strings.Join(f.Entered, ", ")
+		said += "; called since the last step: " + strings.Join(f.Entered, ", ")
 	}
 	said += "."
 	for _, reason := range r.Reasons() {
