@@ -54,7 +54,8 @@ runs comes every time.
 
 The files are plain C11, or assembly (.S). One whose name ends in _amd64 or _arm64 belongs to that machine, and is left
 out on the other one. One in a folder named swap gives way to a file by its name elsewhere, as labs/swap/context.c to
-your own. They include <explore.h> for threads, locks and checks; docs/explore.md describes it.
+your own, and its swap_amd64.S to your swap.S. They include <explore.h> for threads, locks and checks; docs/explore.md
+describes it.
 
 Schedules without a preemption come first, then those with one, and so on, until all have been tried, one fails, or the
 time is over. A schedule that fails is shown step by step, and as a short text for --replay.
