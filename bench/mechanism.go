@@ -1,13 +1,15 @@
 // Package bench measures what a switch costs, and what is built on switches, each mechanism beside its rivals.
 //
 // A Mechanism is a rival: it opens a Session, which repeats one operation. A Workload is a list of rivals with the same
-// operation. Measure takes them in turn and returns a Report: measure.go, statistics.go, report.go. Each mechanism has
-// a file of its own. In the workload "switch", two sides switch to each other and do nothing else: a round trip is two
-// switches. The loops of the C mechanisms are in C, so that they contain no call from Go.
+// operation. Measure takes them in turn and returns a Report: measure.go, statistics.go, report.go. Each kind of
+// mechanism has a file. In the workload "switch", two sides switch to each other and do nothing else: a round trip is
+// two switches. The loops of the C mechanisms are in C, so that they contain no call from Go.
 package bench
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -92,3 +94,61 @@ func Mechanisms() []Mechanism {
 func trips(n int) int {
 	return max(1, n/2+n%2)
 }
+
+// Workload is an operation and the mechanisms that do it.
+type Workload struct {
+	Name      string
+	Title     string
+	Operation string // "switch": the unit of a row is nanoseconds a switch
+	Base      string // the mechanism to which ratios are taken
+	Axis      string // what At of the mechanisms counts; empty: they are no curve
+	Rivals    []Mechanism
+	Floor     func() (Session, error) // opens the same loop without the operation; nil: there is none
+	Sample    time.Duration           // roughly how long a sample takes; 0: as Options say
+	Counted   bool                    // system calls, and instructions as the processor counts them
+	Marks     []Mark                  // of the axis
+	Notes     []string
+}
+
+// Switch is the workload of Mechanisms.
+func Switch() Workload {
+	return Workload{
+		Name: "switch", Title: "A switch", Operation: "switch", Base: Mechanisms()[0].Name,
+		Rivals: Mechanisms(), Floor: openFloor, Counted: true,
+	}
+}
+
+// workloads makes each workload when it is asked for: that takes a look at the machine.
+var workloads = []struct {
+	name string
+	make func() Workload
+}{
+	{"switch", Switch}, {"create", create}, {"ring", rings}, {"tasks", tasks}, {"sync", handover}, {"wake", wake},
+	{"join", join}, {"depth", depth}, {"registers", registers}, {"explore", points},
+}
+
+// WorkloadNames lists the names of all workloads.
+func WorkloadNames() (names []string) {
+	for _, w := range workloads {
+		names = append(names, w.name)
+	}
+	return names
+}
+
+// ParseWorkloads returns the workloads of that name: one, or with "all" each.
+func ParseWorkloads(name string) (list []Workload, err error) {
+	for _, w := range workloads {
+		if name != w.name && name != "all" {
+			continue
+		}
+		if made := w.make(); len(made.Rivals) > 0 {
+			list = append(list, made)
+		}
+	}
+	if list == nil {
+		err = fmt.Errorf("unknown workload %q: choose one of %s or all", name, strings.Join(WorkloadNames(), ", "))
+	}
+	return list, err
+}
+
+func (w *Workload) unit() string { return "ns a " + w.Operation }

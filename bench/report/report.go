@@ -4,10 +4,15 @@ package report
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"fiberlab/bench"
 	"fiberlab/bench/predict"
@@ -83,4 +88,175 @@ func about(r *bench.Report) string {
 	}
 	return fmt.Sprintf("Measured on %s (%s, %d processors), %s, %s, on %s.",
 		cpu, m.Arch, m.CPUs, m.Kernel, m.Go, r.Started.Format("2 January 2006, 15:04"))
+}
+
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	pageCSS string
+	//go:embed page.js
+	pageJS string
+	//go:embed uplot/uPlot.iife.min.js
+	libraryJS string
+	//go:embed uplot/uPlot.min.css
+	libraryCSS string
+	//go:embed uplot/LICENSE
+	libraryLicence string
+
+	pageTemplate = template.Must(template.New("page.html").Parse(pageHTML))
+)
+
+// page is what page.html shows.
+type page struct {
+	Title    string
+	About    string
+	Warnings []string // why the figures, or some of them, are worth little
+	Sections []section
+}
+
+// section is a plot, what to see in it, and its figures.
+type section struct {
+	ID, Title string
+	Plot      *plot // nil: there is none
+	Text      []string
+	Listings  []listing
+	Head      []string
+	Rows      [][]string
+	Notes     []string // below the table
+}
+
+// listing is the code of a switch, beside a bar of its cost. Width and Floor are percentages of the longest bar; a
+// Floor of 0 is not drawn.
+type listing struct {
+	Name, Said, Code string
+	Width, Floor     float64
+}
+
+// plot is what page.js draws: rows of samples (kind "rows"), or series over an axis (kind "lines"). Its axes of
+// figures are logarithmic.
+type plot struct {
+	ID   string `json:"id"`
+	Kind string `json:"kind"`
+	X    string `json:"x"` // the labels of the axes
+	Y    string `json:"y,omitempty"`
+
+	Rows  []samples `json:"rows,omitempty"`
+	Floor *mark     `json:"floor,omitempty"`
+
+	At     []float64 `json:"at,omitempty"`
+	Series []series  `json:"series,omitempty"`
+	Marks  []mark    `json:"marks"`
+
+	Guesses bool `json:"-"` // Samples are guesses, and Median is what was measured
+
+	Told        []string `json:"told"` // what is said of each row, or of each place of At
+	Alternative string   `json:"-"`    // the plot in words
+}
+
+type samples struct {
+	Name    string    `json:"name"`
+	Median  float64   `json:"median"`
+	Low     float64   `json:"low"`
+	High    float64   `json:"high"`
+	Samples []float64 `json:"samples"`
+}
+
+// series is one line of a plot, with a value at each place of the axis.
+type series struct {
+	Name   string    `json:"-"`
+	Values []float64 `json:"values"`
+	Low    []float64 `json:"low"`
+	High   []float64 `json:"high"`
+}
+
+type mark struct {
+	At    float64 `json:"at"`
+	Label string  `json:"label"`
+}
+
+// key is an entry of a plot's legend.
+type key struct{ Class, Sign, Text string }
+
+// Legend says what the signs of the plot mean.
+func (p *plot) Legend() (keys []key) {
+	if p.Kind == "rows" {
+		keys = []key{{"s0", "●", "a sample"}, {"", "▯", "95 % interval of the median"}, {"", "▮", "median"}}
+		if p.Guesses {
+			keys = []key{{"s0", "●", "a guess"}, {"", "▮", "measured"}}
+		}
+		if p.Floor != nil {
+			keys = append(keys, key{"s1", "┆", p.Floor.Label})
+		}
+		return keys
+	}
+	for i, s := range p.Series {
+		keys = append(keys, key{fmt.Sprintf("s%d", i%2), []string{"●", "■"}[i%2], s.Name})
+	}
+	return keys
+}
+
+// write writes the page. It needs no other file and no network.
+func (p *page) write(w io.Writer) error {
+	plots := []*plot{}
+	for _, s := range p.Sections {
+		if s.Plot != nil {
+			plots = append(plots, s.Plot)
+		}
+	}
+	version, _, _ := strings.Cut(libraryJS, "\n")
+	return pageTemplate.Execute(w, struct {
+		*page
+		Data                 []*plot
+		CSS, LibraryCSS      template.CSS
+		JS, LibraryJS        template.JS
+		Library, LibraryText string
+	}{
+		p, plots, template.CSS(pageCSS), template.CSS(libraryCSS), template.JS(pageJS), template.JS(libraryJS),
+		strings.Trim(version, "/*! "), libraryLicence,
+	})
+}
+
+// mostShown is how many samples of a row a plot shows at most: more of them cannot be told apart, and make the page
+// large.
+const mostShown = 150
+
+// add adds a row with rounded figures.
+func (p *plot) add(name string, median, low, high float64, all []float64) {
+	four := func(x float64) float64 { return bench.Rounded(x, 4) }
+	p.Rows = append(p.Rows, samples{name, four(median), four(low), four(high), shown(all)})
+}
+
+// shown returns the samples that a plot shows, sorted and rounded.
+func shown(all []float64) []float64 {
+	few := evenly(slices.Sorted(slices.Values(all)), mostShown)
+	for i, v := range few {
+		few[i] = bench.Rounded(v, 4)
+	}
+	return few
+}
+
+// evenly returns at most that many of the sorted values, evenly spaced: the first and the last are among them.
+func evenly(sorted []float64, most int) []float64 {
+	if len(sorted) <= most {
+		return slices.Clone(sorted)
+	}
+	few := make([]float64, most)
+	for i := range few {
+		few[i] = sorted[int(math.Round(float64(i)*float64(len(sorted)-1)/float64(most-1)))]
+	}
+	return few
+}
+
+// duration is a number of nanoseconds with three significant digits and its unit.
+func duration(ns float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
+		if bench.Rounded(math.Abs(ns), 3) >= unit.size {
+			return bench.Figure(ns/unit.size) + " " + unit.name
+		}
+	}
+	return bench.Figure(ns) + " ns"
 }

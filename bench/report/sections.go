@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fiberlab/bench"
+	"fiberlab/bench/predict"
 )
 
 // reasons say for each workload what to look for. What they say of figures is made of the figures, elsewhere.
@@ -187,4 +188,65 @@ func growth(g *bench.Group, name string, from, to float64) string {
 	first, last := g.Row(name, from).Median, g.Row(name, to).Median
 	return fmt.Sprintf("With %s %s, %s takes %s; with %s it takes %s, %s times as much.", bench.Whole(from), g.Axis, name,
 		duration(first), bench.Whole(to), duration(last), bench.Figure(last/first))
+}
+
+// guessesSection lays the guesses of each figure around what was measured.
+func guessesSection(all []predict.Compared) section {
+	s := section{
+		ID: "guesses", Title: "Guesses, and what was measured",
+		Head: []string{"row", "measured", "95 % interval", "guesses", "least", "middle", "most", "the middle one is"},
+	}
+	p := &plot{ID: "guesses-plot", Kind: "rows", X: "ns", Marks: []mark{}, Guesses: true}
+	for _, c := range all {
+		var guesses []float64
+		for _, g := range c.Guesses {
+			guesses = append(guesses, g.Guess)
+		}
+		middle := c.Middle()
+		p.add(c.Name, c.Median, c.Low, c.High, guesses)
+		least, most := slices.Min(guesses), slices.Max(guesses)
+		p.Told = append(p.Told, fmt.Sprintf("%s: measured %s; guesses: %d, from %s to %s. The middle one, %s, is %s.",
+			c.Name, duration(c.Median), len(guesses), duration(least), duration(most), duration(middle.Guess),
+			c.Verdict(middle)))
+		s.Rows = append(s.Rows, []string{
+			c.Name, duration(c.Median), interval(c.Low, c.High), bench.Whole(float64(len(guesses))), duration(least),
+			duration(middle.Guess), duration(most), c.Verdict(middle),
+		})
+	}
+	byOff := func(a, b predict.Compared) int { return cmp.Compare(a.Middle().Off(), b.Middle().Off()) }
+	best, worst := slices.MinFunc(all, byOff), slices.MaxFunc(all, byOff)
+	p.Alternative = fmt.Sprintf("%s: %d rows on a logarithmic axis; the table has the figures.", s.Title, len(all))
+	s.Text = []string{fmt.Sprintf("Each dot is a guess, and the bar is what was measured. The axis is logarithmic: "+
+		"equal distances from the bar are equal factors. The middle guess of %s is %s.",
+		best.Name, best.Verdict(best.Middle()))}
+	if len(all) > 1 {
+		s.Text = append(s.Text, fmt.Sprintf("It is the best one. The worst is that of %s: %s.",
+			worst.Name, worst.Verdict(worst.Middle())))
+	}
+	s.Plot = p
+	return s
+}
+
+// published has figures of other implementations, as their authors give them.
+var published = section{
+	ID: "published", Title: "Published figures",
+	Text: []string{"Others have published these figures, measured on other machines and by other loops. They show the " +
+		"order of magnitude, and cannot be divided by any figure above."},
+	Head: []string{"what", "figure", "processor", "year", "source"},
+	Rows: [][]string{
+		{
+			"Boost.Context, callcc on fcontext_t", "9 ns, 19 cycles", "two Intel Xeon E5-2620 v4 at 2.2 GHz", "2017",
+			"Boost.Context 1.87, manual, Performance; gcc 6.3.1",
+		},
+		{
+			"Boost.Context, callcc on ucontext_t", "547 ns, 1,130 cycles", "two Intel Xeon E5-2620 v4 at 2.2 GHz", "2017",
+			"the same page",
+		},
+		{"minicoro, assembly", "9 cycles", "Intel Core i7-8750H at 2.2 GHz", "2021", "minicoro, README, Benchmarks"},
+		{
+			"Photon, yield with context-aware switching", "1.52 ns", "two Intel Xeon at 2.2 GHz", "2024",
+			"Stackful Coroutine Made Fast, section Yield: less the cost of an empty loop; its own calling convention",
+		},
+		{"Photon, yield without it", "8.97 ns", "two Intel Xeon at 2.2 GHz", "2024", "the same page"},
+	},
 }
