@@ -482,3 +482,30 @@ func TestStops(t *testing.T) {
 		require.NotNil(t, r.Fault, name)
 	}
 }
+
+// A program's stacks and blocks are at the same addresses in each process, also where the system draws addresses. So
+// the steps of two processes can be compared.
+func TestAddressesStay(t *testing.T) {
+	t.Parallel()
+	p := built(t, `
+#include <explore.h>
+#include <stdint.h>
+#include <stdlib.h>
+static unsigned page(void *p) { return (unsigned)((uintptr_t)p >> 12); }
+void explore_test(void) {
+    int local = 0;
+    void *block = malloc(8);
+    explore_outcome((page(&local) ^ page(block) * 31) % 1009);
+    free(block);
+}`)
+	var first []uint32
+	for range 3 {
+		r, err := p.Run(t.Context(), explore.Options{})
+		require.NoError(t, err)
+		require.Nil(t, r.Fault)
+		if first == nil {
+			first = r.Outcomes
+		}
+		require.Equal(t, first, r.Outcomes)
+	}
+}

@@ -485,7 +485,8 @@ OWN void signals_catch(void);
 OWN _Noreturn void main_misused(const char *what);
 /* Memory of the runtime, from *engine on. */
 OWN void *map_memory(size_t size);
-/* Memory that the program may access, elsewhere. */
+/* Memory that the program may access, elsewhere: at the same address in each process, where the
+   system has that free. */
 OWN void *map_program(size_t size);
 
 #include "report.h"

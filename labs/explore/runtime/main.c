@@ -15,7 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CLOCK_STEPS = 1 << 13, AFTER_STEPS = 1 << 21, PRINTED = 1 << 16 };
+enum { CLOCK_STEPS = 1 << 13, AFTER_STEPS = 1 << 21, PRINTED = 1 << 16, MAPPING_GAP = 1 << 20 };
+
+/* Below the end of the smallest address space that Linux gives a process of 64 bits, 2^39. */
+static const uintptr_t first_mapping = (uintptr_t)1 << 37;
 
 struct plan {
     int preemptions; /* -1: no limit */
@@ -63,11 +66,13 @@ void main_misused(const char *what) {
 }
 
 void *map_program(size_t size) {
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                   -1, 0);
+    static uintptr_t mapped;
+    void *p = mmap((void *)(first_mapping + mapped), size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (p == MAP_FAILED)
         no_memory(size);
+    mapped += size + MAPPING_GAP;
     return p;
 }
 
