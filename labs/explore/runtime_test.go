@@ -315,7 +315,9 @@ func TestItems(t *testing.T) {
 			"explore_put(7); explore_unpark(0);", "explore_park(); explore_park(); explore_take(7);", "deadlock",
 			"7, which thread 1 puts in program.c:6, is never taken.",
 		},
-		"invented":  {"explore_put(7); flag = 1;", "explore_take(7);", "check", "a check fails: a value that is taken was put."},
+		"invented": {
+			"explore_put(7); flag = 1;", "explore_take(7);", "check", "a check fails: a value that is taken was put.",
+		},
 		"put twice": {"explore_put(7);", "explore_put(7);", "check", "a value is taken before it is put again."},
 	} {
 		t.Run(name, func(t *testing.T) {
