@@ -155,7 +155,7 @@ func (o *exploration) check(c *cobra.Command) error {
 	if flags.Changed("preemptions") && o.Preemptions == 0 {
 		o.Preemptions = explore.NoPreemption
 	}
-	o.files = slices.DeleteFunc(o.files, ofAnotherMachine)
+	o.files = slices.DeleteFunc(o.files, func(file string) bool { return !machine.Native().Takes(file) })
 	o.files = slices.DeleteFunc(o.files, replaced(o.files))
 	for _, file := range o.files {
 		if info, err := os.Stat(file); err != nil {
@@ -165,14 +165,6 @@ func (o *exploration) check(c *cobra.Command) error {
 		}
 	}
 	return nil
-}
-
-// ofAnotherMachine reports whether the name of a file says that it is for another architecture, as swap_arm64.S does.
-func ofAnotherMachine(file string) bool {
-	stem, _, _ := strings.Cut(filepath.Base(file), ".")
-	return slices.ContainsFunc([]*machine.Arch{machine.AMD64, machine.ARM64}, func(a *machine.Arch) bool {
-		return a != machine.Native() && strings.HasSuffix(stem, "_"+a.Name)
-	})
 }
 
 // replaced returns a function that reports whether a file is one that labs give, in a folder named swap, and one of the

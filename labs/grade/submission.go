@@ -285,14 +285,9 @@ var callsOfAll = []string{
 	"rt_sigprocmask", "rt_sigaction", "rt_sigreturn", "getpid", "gettid", "tgkill", "exit", "exit_group",
 }
 
-// Takes reports whether a file that matches l.Sources is built on a. The part of a name before the first dot may say
-// that it is for another architecture, as swap_arm64.S does.
+// Takes reports whether a file that matches l.Sources is built on a.
 func (l *Lab) Takes(a *machine.Arch, file string) bool {
-	stem, _, _ := strings.Cut(file, ".")
-	return !slices.Contains(l.Beside, file) &&
-		!slices.ContainsFunc([]*machine.Arch{machine.AMD64, machine.ARM64}, func(other *machine.Arch) bool {
-			return other != a && strings.HasSuffix(stem, "_"+other.Name)
-		})
+	return !slices.Contains(l.Beside, file) && a.Takes(file)
 }
 
 // Between is the harness's source that keeps the submission's objects apart.

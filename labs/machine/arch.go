@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -87,6 +88,15 @@ func Native() *Arch {
 		return a
 	}
 	return other
+}
+
+// Takes reports whether a source file is built for a. The part of its name before the first dot may say that it is for
+// another architecture, as swap_arm64.S does.
+func (a *Arch) Takes(file string) bool {
+	stem, _, _ := strings.Cut(filepath.Base(file), ".")
+	return !slices.ContainsFunc([]*Arch{AMD64, ARM64}, func(other *Arch) bool {
+		return other != a && strings.HasSuffix(stem, "_"+other.Name)
+	})
 }
 
 // Known returns an error if the labs are not about the architecture that this program was built for.
