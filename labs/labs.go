@@ -1,5 +1,5 @@
-// Package labs holds what the grader needs of the labs' folders: the references of the swap, so that fiberlab step has
-// something to show anywhere, and what is given, so that a submission cannot change it.
+// Package labs holds the files of the labs' folders that the grader needs. With the references of the swap, fiberlab
+// step has something to show anywhere. The given files are here so that a submission cannot change them.
 //
 // The labs are in the folders named by two digits; docs/ says how they are used. The grader is in the packages below.
 package labs

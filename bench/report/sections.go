@@ -128,7 +128,7 @@ func calls(r *bench.Row) string {
 	return fmt.Sprintf("%.1f", *r.SystemCalls)
 }
 
-// instructions are those that the processor has counted, or else those of the listing.
+// instructions is how many instructions the processor has counted, or else how many the listing has.
 func instructions(r *bench.Row) string {
 	if n := cmp.Or(r.Executed, r.Instructions); n > 0 {
 		return bench.Figure(n)

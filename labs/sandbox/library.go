@@ -12,8 +12,8 @@ import (
 )
 
 // Library writes to path one relocatable object of objects, of what they and used use of the C library, and of what
-// begins a program. objects and used are paths of objects; those of used stay out. Most of a link is the search in the
-// C library. Programs that differ in few objects are linked with -nostdlib and this one, and share the search.
+// begins a program. objects and used are paths of objects; the objects of used stay out. Most of a link is the search
+// in the C library. Programs that differ in few objects are linked with -nostdlib and this one, and share the search.
 //
 // compiler is the command of the compiler. It runs unconfined: the objects must be the project's own. It may call
 // itself some ten times. If ctx ends, it returns an error.

@@ -37,8 +37,8 @@ func subject(lab *grade.Lab, a *machine.Arch) Subject {
 
 // thinned sets what a test of all labs examines. The seed chooses some of the mutants, and whether the solutions are
 // graded. A mutant of concurrent code takes up to a second. On the foreign architecture it has the same schedules,
-// and takes five times as long. The solutions of such a lab are graded on one of the two architectures, on the foreign
-// one by the first schedules, and natively not all are also seen from outside.
+// and takes five times as long. The solutions of such a lab are graded on one of the two architectures. On the foreign
+// one only the first schedules are tried; natively not all solutions are also seen from outside.
 func (s Subject) thinned(o Options, seed uint64) (_ Options, solutions bool) {
 	native, concurrent := s.Arch == machine.Native(), s.Lab.Examiner != nil
 	even := (uint64(s.Lab.Number[1])+seed)%2 == 0

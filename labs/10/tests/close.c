@@ -10,7 +10,7 @@ static void bring(void *arg, int result) {
     kernel_bring(other, "xy");
 }
 
-/* A request of another file is over: the file is to be closed. */
+/* Closes the file when a request of another file is over. */
 static void close_it(void *arg, int result) {
     note(arg, result);
     engine_close(closed);
