@@ -69,6 +69,12 @@ var ARM64 = &Arch{
 	Control:   []Control{{"fpcr", 0x7c00000}}, // alternative half precision, default NaN, flush to zero, rounding mode
 }
 
+// float reports whether number i of a.Registers belongs to floating point.
+func (a *Arch) float(i int) bool {
+	name := a.Registers[i]
+	return name[0] == 'd' && name[1] >= '0' && name[1] <= '9' || name == "fpcr" || name == "mxcsr" || name == "x87cw"
+}
+
 // ByName returns the architecture of that name. The error names the architectures that there are.
 func ByName(name string) (*Arch, error) {
 	for _, a := range []*Arch{AMD64, ARM64} {

@@ -97,16 +97,23 @@ func (m *emulated) closeOutput() {
 	m.output.close()
 }
 
-func (m *emulated) Registers() (Registers, error) {
+func (m *emulated) Registers() (Registers, error) { return m.registers(false) }
+
+func (m *emulated) General() (Registers, error) { return m.registers(true) }
+
+func (m *emulated) registers(general bool) (Registers, error) {
 	if m.ended {
 		return Registers{}, ErrEnded
 	}
-	if err := m.bank.read(m.stub); err != nil {
+	if err := m.bank.read(m.stub, !general); err != nil {
 		return Registers{}, m.explain("read registers", err)
 	}
 	r := NewRegisters(m.program.Arch)
 	for i := range r.values {
 		r.values[i] = m.bank.value(r.arch, i)
+	}
+	if general {
+		r = r.withoutFloat()
 	}
 	return r, nil
 }
@@ -118,10 +125,10 @@ func (m *emulated) SetRegisters(r Registers) error {
 	if m.ended {
 		return ErrEnded
 	}
-	if err := m.bank.read(m.stub); err != nil {
+	if err := m.bank.read(m.stub, !r.general); err != nil {
 		return m.explain("read registers", err)
 	}
-	if err := m.bank.write(m.stub, r.arch, r.values); err != nil {
+	if err := m.bank.write(m.stub, r); err != nil {
 		return m.explain("write registers", err)
 	}
 	return nil
@@ -281,7 +288,7 @@ func (m *emulated) vanished(err error) (Stop, error) {
 
 // lastCall returns the system call that the program has just made, or -1. On amd64 its result replaces its number.
 func (m *emulated) lastCall() int {
-	r, err := m.Registers()
+	r, err := m.General()
 	if err != nil || m.program.Arch != ARM64 || !IsSystemCall(m.program.Arch, Fetch(m, r.PC()-4)) {
 		return -1
 	}
@@ -293,7 +300,7 @@ func (m *emulated) faultAddress(signal syscall.Signal) uint64 {
 	if signal != syscall.SIGSEGV && signal != syscall.SIGBUS {
 		return 0
 	}
-	r, err := m.Registers()
+	r, err := m.General()
 	if err != nil {
 		return 0
 	}

@@ -106,10 +106,12 @@ func (s *stub) askAll(requests []string) (answers [][]byte, err error) {
 					return err
 				}
 				answers = append(answers, answer)
-				if i == 0 { // qemu has taken all packets: each + now finds the answer that it is for
+				switch {
+				case n == 1: // its + goes out with the next packet
+				case i == 0: // qemu has taken all packets: each + now finds the answer that it is for
 					s.owed = n
 					err = s.write("")
-				} else {
+				default:
 					s.owed--
 				}
 				if err != nil {

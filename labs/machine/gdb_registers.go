@@ -83,28 +83,37 @@ func (s *stub) describe() (map[string]stubRegister, error) {
 type bank struct {
 	registers []stubRegister // in the order of Arch.Registers
 	raw       [][]byte       // their bytes; nil: not read since the program ran
+	counter   int            // the program counter
+	jumps     bool           // it is another one than the stub's: resume tells the stub
 	touched   int            // the number of the register cr2 of amd64, which holds the address of the last fault
-	vectors   []int          // those of arm64 that only instructions of touchesVectors change
+	vectors   []bool         // those of arm64 that only instructions of touchesVectors change
 }
 
 func newBank(a *Arch, described map[string]stubRegister) (*bank, error) {
-	b := &bank{raw: make([][]byte, len(a.Registers)), touched: described["cr2"].number}
+	b := &bank{
+		raw: make([][]byte, len(a.Registers)), vectors: make([]bool, len(a.Registers)),
+		counter: slices.Index(a.Registers, a.PC), touched: described["cr2"].number,
+	}
 	for i, name := range a.Registers {
 		r, ok := described[stubName(described, name)]
 		if !ok {
 			return nil, fmt.Errorf("qemu does not describe register %s", name)
 		}
 		b.registers = append(b.registers, r)
-		if a == ARM64 && (name[0] == 'd' || name == "fpcr") {
-			b.vectors = append(b.vectors, i)
-		}
+		b.vectors[i] = a == ARM64 && a.float(i)
 	}
 	return b, nil
 }
 
-// read asks the stub for all registers that are not known.
-func (b *bank) read(s *stub) error {
-	if !slices.ContainsFunc(b.raw, func(raw []byte) bool { return raw == nil }) {
+// read asks the stub for the registers that are not known. Each of vectors takes a packet, all others together one.
+func (b *bank) read(s *stub, vectorsToo bool) error {
+	var missing []int
+	for i, raw := range b.raw {
+		if raw == nil && (vectorsToo || !b.vectors[i]) {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) == 0 {
 		return nil
 	}
 	all, err := s.value("g")
@@ -113,12 +122,10 @@ func (b *bank) read(s *stub) error {
 	}
 	var single []int
 	var requests []string
-	for i, r := range b.registers {
-		switch {
-		case b.raw[i] != nil:
-		case r.offset+r.size <= len(all):
+	for _, i := range missing {
+		if r := b.registers[i]; r.offset+r.size <= len(all) {
 			b.raw[i] = all[r.offset : r.offset+r.size]
-		default:
+		} else {
 			single = append(single, i)
 			requests = append(requests, fmt.Sprintf("p%x", r.number))
 		}
@@ -133,10 +140,10 @@ func (b *bank) read(s *stub) error {
 	return nil
 }
 
-// forget says that the program has run. If it has not changed vectors, they stay known.
+// forget says that the program may have run. If it has not changed vectors, they stay known.
 func (b *bank) forget(vectorsToo bool) {
 	for i := range b.raw {
-		if vectorsToo || !slices.Contains(b.vectors, i) {
+		if (vectorsToo || !b.vectors[i]) && (i != b.counter || !b.jumps) {
 			b.raw[i] = nil
 		}
 	}
@@ -156,15 +163,15 @@ func (b *bank) value(a *Arch, i int) uint64 {
 	return value
 }
 
-// write has the stub change the registers whose values are others.
-func (b *bank) write(s *stub, a *Arch, values []uint64) error {
+// write has the stub change the registers whose values are others, but the program counter.
+func (b *bank) write(s *stub, to Registers) error {
 	var requests []string
 	for i, r := range b.registers {
-		if b.value(a, i) == values[i] {
+		if !to.has(i) || b.value(to.arch, i) == to.values[i] {
 			continue
 		}
-		value := values[i]
-		if a.Registers[i] == "nzcv" {
+		value := to.values[i]
+		if to.arch.Registers[i] == "nzcv" {
 			old := uint64(binary.LittleEndian.Uint32(b.raw[i]))
 			value = old&^(0xf<<28) | value&(0xf<<28)
 		}
@@ -172,8 +179,21 @@ func (b *bank) write(s *stub, a *Arch, values []uint64) error {
 		var low [8]byte
 		binary.LittleEndian.PutUint64(low[:], value)
 		copy(raw, low[:])
+		if i == b.counter {
+			b.raw[i], b.jumps = raw, true
+			continue
+		}
 		requests = append(requests, fmt.Sprintf("P%x=%x", r.number, raw))
 		b.raw[i] = nil // qemu may keep some bits to itself: it is read again
 	}
 	return s.order(requests...)
+}
+
+// writeCounter has the stub change the program counter, if that is another one.
+func (b *bank) writeCounter(s *stub) error {
+	if !b.jumps {
+		return nil
+	}
+	b.jumps = false
+	return s.order(fmt.Sprintf("P%x=%x", b.registers[b.counter].number, b.raw[b.counter]))
 }

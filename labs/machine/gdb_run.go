@@ -21,10 +21,15 @@ func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
 	if err := ctx.Err(); err != nil {
 		return stopped{}, err
 	}
+	if m.deliver != 0 { // then no packet tells where to go on
+		if err := m.bank.writeCounter(m.stub); err != nil {
+			return stopped{}, err
+		}
+	}
 	if err := m.stub.send(m.resumption(step)); err != nil {
 		return stopped{}, err
 	}
-	m.deliver = 0
+	m.deliver, m.bank.jumps = 0, false
 	sent, taken := make(chan bool, 1), make(chan struct{})
 	quiet := context.AfterFunc(ctx, func() {
 		_ = m.stub.connection.SetReadDeadline(time.Now().Add(interruptTimeout))
@@ -70,14 +75,17 @@ func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
 
 // resumption returns the packet that lets the program run on.
 func (m *emulated) resumption(step bool) string {
-	signal := toStub(m.deliver)
+	signal, from := toStub(m.deliver), ""
+	if m.bank.jumps {
+		from = fmt.Sprintf("%x", m.bank.value(m.program.Arch, m.bank.counter))
+	}
 	switch {
 	case step && signal == 0:
-		return "s"
+		return "s" + from
 	case step:
 		return fmt.Sprintf("vCont;S%02x", signal)
 	case signal == 0:
-		return "c"
+		return "c" + from
 	}
 	return fmt.Sprintf("C%02x", signal)
 }
@@ -122,7 +130,7 @@ func (m *emulated) stepOnce(ctx context.Context, code []byte) (Stop, error) {
 
 // trapped makes a Stop of a SIGTRAP that the program has got.
 func (m *emulated) trapped() (Stop, error) {
-	r, err := m.Registers()
+	r, err := m.General()
 	if err != nil {
 		return Stop{}, err
 	}
@@ -148,7 +156,7 @@ func (m *emulated) stepCall(ctx context.Context) (Stop, error) {
 	case Reached:
 		stop.Kind = Stepped
 	case Signalled: // a signal that the call has brought about: the call has ended, and the signal ends the next step
-		if r, err := m.Registers(); err == nil && r.PC() == next {
+		if r, err := m.General(); err == nil && r.PC() == next {
 			m.held = &stop
 			return Stop{Kind: Stepped}, nil
 		}
@@ -159,7 +167,7 @@ func (m *emulated) stepCall(ctx context.Context) (Stop, error) {
 // afterCall returns where the program continues after the system call at its program counter. This is the next
 // instruction, or, after a signal handler, the place that the kernel has saved on the stack.
 func (m *emulated) afterCall() (uint64, error) {
-	r, err := m.Registers()
+	r, err := m.General()
 	if err != nil {
 		return 0, err
 	}
@@ -198,7 +206,7 @@ func (m *emulated) runOn(ctx context.Context, until []uint64) (Stop, error) {
 	said, err := m.resume(ctx, false)
 	m.bank.forget(true)
 	stop, err := m.explainStop(ctx, said, err, func() (Stop, error) {
-		r, err := m.Registers()
+		r, err := m.General()
 		if err != nil {
 			return Stop{}, err
 		}

@@ -19,7 +19,9 @@ type Machine interface {
 	Arch() *Arch
 	// Registers reads all registers.
 	Registers() (Registers, error)
-	// SetRegisters writes all registers.
+	// General reads the registers but those of floating point, which take most of the time in qemu: they are 0.
+	General() (Registers, error)
+	// SetRegisters writes all registers; of those that General returned, those that General reads.
 	SetRegisters(Registers) error
 	// Read fills into with the memory at addr. A page that is not mapped is an *UnmappedError; one without permission
 	// to read is not, natively.

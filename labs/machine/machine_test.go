@@ -528,6 +528,46 @@ func TestRegisters(t *testing.T) {
 	})
 }
 
+// General lacks the registers of floating point, and SetRegisters leaves those as they are.
+func TestGeneral(t *testing.T) {
+	ways(t, func(t *testing.T, w way) {
+		b := begin(t, w, Options{})
+		b.run("still")
+		want, float := b.registers(), w.arch.Control[0].Name
+		want.Set(float, want.Get(float)^w.arch.Control[0].Bits&(3<<22|3<<13)) // how it rounds
+		require.NoError(t, b.SetRegisters(want))
+		require.Equal(t, Stop{Kind: Stepped}, b.step())
+		general, err := b.General()
+		require.NoError(t, err)
+		require.Zero(t, general.Get(float))
+		require.Equal(t, want, general.With(want))
+		general.Set(w.arch.Result, 5)
+		want.Set(w.arch.Result, 5)
+		require.NoError(t, b.SetRegisters(general))
+		require.Equal(t, Stop{Kind: Stepped}, b.step())
+		require.Equal(t, want, b.registers())
+	})
+}
+
+// Where SetRegisters has put the program counter, the program goes on, also into a handler and after a Run that did
+// not begin.
+func TestGoesOnWhereItWasPut(t *testing.T) {
+	ways(t, func(t *testing.T, w way) {
+		b := begin(t, w, Options{})
+		b.jump("handle")
+		require.Equal(t, Stop{Kind: Reached}, b.run("handled"))
+		b.jump("still")
+		over, end := context.WithCancel(t.Context())
+		end()
+		_, err := b.Run(over)
+		require.ErrorIs(t, err, context.Canceled)
+		b.stands("still")
+		require.NoError(t, b.Deliver(syscall.SIGUSR1))
+		require.Equal(t, Stop{Kind: Reached}, b.run("handler"))
+		require.Equal(t, Stop{Kind: Reached}, b.run("still"))
+	})
+}
+
 func TestMemory(t *testing.T) {
 	ways(t, func(t *testing.T, w way) {
 		b := begin(t, w, Options{})

@@ -297,12 +297,25 @@ func (m *traced) Registers() (Registers, error) {
 	return r, nil
 }
 
+func (m *traced) General() (Registers, error) {
+	r, err := m.Registers()
+	if err != nil {
+		return r, err
+	}
+	return r.withoutFloat(), nil
+}
+
 func (m *traced) SetRegisters(r Registers) error {
 	if r.arch != m.program.Arch {
 		return errors.New("set registers: they are of another architecture")
 	}
 	if err := m.load(); err != nil {
 		return err
+	}
+	if r.general {
+		all := NewRegisters(r.arch)
+		m.processor.values(all)
+		r = r.With(all)
 	}
 	changed := *m.processor
 	changed.setValues(r)

@@ -9,7 +9,7 @@ import (
 // stepWhole runs one instruction by steps of which once makes one; it is given the bytes of the instruction. A string
 // instruction with a rep prefix takes a step for each round, a system call that is interrupted takes more.
 func stepWhole(ctx context.Context, m Machine, once func(context.Context, []byte) (Stop, error)) (Stop, error) {
-	before, err := m.Registers()
+	before, err := m.General()
 	if err != nil {
 		return Stop{}, err
 	}
@@ -19,7 +19,7 @@ func stepWhole(ctx context.Context, m Machine, once func(context.Context, []byte
 		if err != nil || stop.Kind != Stepped || !isRepeated(m.Arch(), code) && !IsSystemCall(m.Arch(), code) {
 			return stop, err
 		}
-		now, err := m.Registers()
+		now, err := m.General()
 		if err != nil || !unfinished(before, now, code) {
 			return stop, err
 		}
@@ -41,7 +41,10 @@ func unfinished(before, now Registers, code []byte) bool {
 func runUntil(
 	ctx context.Context, m Machine, until []uint64, on func(context.Context, []uint64) (Stop, error),
 ) (Stop, error) {
-	r, err := m.Registers()
+	if len(until) == 0 {
+		return on(ctx, nil)
+	}
+	r, err := m.General()
 	if err != nil {
 		return Stop{}, err
 	}
@@ -50,7 +53,7 @@ func runUntil(
 		if err != nil || stop.Kind != Stepped {
 			return arrived(m, until, stop, err)
 		}
-		if r, err = m.Registers(); err != nil {
+		if r, err = m.General(); err != nil {
 			return Stop{}, err
 		}
 		if slices.Contains(until, r.PC()) {
@@ -66,7 +69,7 @@ func arrived(m Machine, until []uint64, stop Stop, err error) (Stop, error) {
 	if err != nil || stop.Kind != Signalled || stop.Signal != syscall.SIGSEGV && stop.Signal != syscall.SIGBUS {
 		return stop, err
 	}
-	r, err := m.Registers()
+	r, err := m.General()
 	if err == nil && slices.Contains(until, r.PC()) && Fetch(m, r.PC()) == nil {
 		return Stop{Kind: Reached}, nil
 	}

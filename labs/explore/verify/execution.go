@@ -27,6 +27,7 @@ type execution struct {
 	choose  *chooser
 	threads []*thread
 	current *thread
+	running *thread // that ran last
 	memory  memory
 	heap    heap
 	changes int // steps that may end the spin of another thread
@@ -39,9 +40,9 @@ type execution struct {
 type thread struct {
 	knowledge
 	number   int
-	regs     machine.Registers
-	stack    uint64 // the stack pointer at its beginning
-	time     uint32 // of its last visible step
+	regs     machine.Registers // the general ones alone, unless another thread has run since
+	stack    uint64            // the stack pointer at its beginning
+	time     uint32            // of its last visible step
 	acquired knowledge
 	released knowledge
 	given    knowledge // at the unpark that gave the token
@@ -221,6 +222,14 @@ func (e *execution) stuck() error {
 
 // resume runs thread t up to its next call of the runtime.
 func (e *execution) resume(ctx context.Context, t *thread) error {
+	if left := e.running; left != nil && left != t {
+		all, err := e.Registers()
+		if err != nil {
+			return err
+		}
+		left.regs = left.regs.With(all)
+	}
+	e.running = t
 	if err := e.SetRegisters(t.regs); err != nil {
 		return err
 	}
@@ -231,7 +240,7 @@ func (e *execution) resume(ctx context.Context, t *thread) error {
 			return err
 		case stop.Kind == machine.Reached:
 			e.stops++
-			t.regs, err = e.Registers()
+			t.regs, err = e.General()
 			return err
 		case stop.Kind != machine.Signalled:
 			return e.fault("crash", "Thread %d %v.", t.number, stop)
@@ -240,7 +249,7 @@ func (e *execution) resume(ctx context.Context, t *thread) error {
 				return e.callEndless(t)
 			}
 		case !ignored(stop):
-			if r, err := e.Registers(); err == nil {
+			if r, err := e.General(); err == nil {
 				t.pc = r.PC() + 1
 			}
 			return e.fault("crash", "Thread %d crashes: it %v.", t.number, stop)
