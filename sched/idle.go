@@ -107,16 +107,19 @@ func (w *Worker) endSleep(found bool) {
 // sleepUntilDeadline blocks the worker, unless it has been notified since its word says that it looks. It wakes up when
 // it is notified, when the earliest deadline has come, or when it shall look again for tasks that it has skipped or
 // could not begin. Only the worker calls it.
+//
+// A look at skipped tasks need not be on time, so the worker may leave its thread until then. The skipped worker may be
+// a goroutine that is to run on just that thread.
 func (w *Worker) sleepUntilDeadline() {
 	w.timers.watch(w)
 	until := w.timers.next()
-	if w.local.skipped {
-		until = min(until, clock.After(idle.LongestWake))
-	}
 	if w.short() {
 		until = min(until, w.local.retry) // no thread wakes it for what the policy has, or for memory
 	}
 	way := w.wayToSleep(until)
+	if w.local.skipped {
+		until = min(until, clock.After(idle.LongestWake))
+	}
 	if !w.word.Commit(way) {
 		return
 	}
