@@ -3,7 +3,7 @@ package sched
 import "fiberlab/internal/idle"
 
 // roundRobin is the plainest policy: one queue for all workers, of tasks and of fibers that are ready, in the order in
-// which they came, and one lock. So fibers migrate. An idle worker spins as long as that pays, then sleeps.
+// which they came. So fibers migrate. An idle worker spins as long as that pays, then sleeps.
 type roundRobin struct {
 	idle  *idle.Set
 	queue runQueue

@@ -12,15 +12,17 @@ import (
 // anyOrder is roundRobin without an order: next takes any entry of the queue.
 type anyOrder struct {
 	*roundRobin
-	random *rand.Rand // used with the lock of the queue held
+	random *rand.Rand // used with the locks of the queue held
 }
 
 func (p anyOrder) next(w *Worker) (runnable, bool) {
-	p.queue.mu.Lock()
-	for n := p.queue.entries.Len(); n > 1 && p.random.IntN(n) > 0; n-- {
-		p.queue.entries.Push(p.queue.entries.Pop())
+	p.queue.popping.Lock()
+	p.queue.pushing.Lock()
+	for n := p.queue.waiting(); n > 1 && p.random.IntN(n) > 0; n-- {
+		p.queue.back.Push(p.queue.front.Pop(), &p.queue.front)
 	}
-	p.queue.mu.Unlock()
+	p.queue.pushing.Unlock()
+	p.queue.popping.Unlock()
 	return p.roundRobin.next(w)
 }
 

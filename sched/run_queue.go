@@ -13,48 +13,68 @@ import (
 )
 
 // runQueue holds what is ready in a group or on a worker, in the order in which it came. These are tasks that have not
-// begun, which have no stack yet, and fibers that may continue. Any thread may call its methods. They block only for
-// its lock, which is held for a few instructions an entry. Most methods handle one entry; takeHalf and pushAll handle
-// the entries that move, and popFiber may go through all. The zero value is an empty queue.
+// begun, which have no stack yet, and fibers that may continue. Any thread may call its methods.
+//
+// It has two locks, as a queue of Michael and Scott has: one for callers that push, one for callers that pop. So a
+// thread that queues tasks and a worker that begins them do not wait for each other, nor for each other's cache lines.
+// Each lock is held for a few instructions an entry. Most methods handle one entry; takeHalf and pushAll handle the
+// entries that move, and popFiber may go through all. The zero value is an empty queue.
 type runQueue struct {
 	_       [2]cpu.CacheLinePad
-	mu      spinlock.Lock         // beside what follows, which most calls write
-	length  atomic.Uint64         // of entries, doubled, to be read without the lock; runNext may be added
-	entries queue.Queue[runnable] // 48 bytes
-
-	closed  bool          // it refuses tasks
+	pushing spinlock.Lock // for the fields below it
+	pushed  atomic.Uint64 // how many entries have been pushed
+	isNext  atomic.Uint64 // pushed, when the last entry became the only one, and is a fiber that a worker has notified
+	back    queue.Back[runnable]
+	gone    uint64        // popped, when a push last loaded it
 	longest atomic.Uint64 // the greatest length
+	closed  bool          // it refuses tasks
+	_       [2]cpu.CacheLinePad
+
+	popping spinlock.Lock // for the fields below it
+	popped  atomic.Uint64 // how many entries have been popped
+	seen    atomic.Uint64 // pushed, when a pop last loaded it
+	front   queue.Front[runnable]
 	_       [2]cpu.CacheLinePad
 }
-
-// runNext, in the length, says that the only entry is a fiber that a worker has notified, which it mostly runs next.
-const runNext = 1
 
 // push adds an entry behind the others. A queue that is closed refuses a task, unless always is set; a fiber always
 // finds room.
 func (q *runQueue) push(r runnable, always bool) bool {
-	q.mu.Lock()
+	q.pushing.Lock()
 	accepted := always || r.fiber() != nil || !q.closed
 	if accepted {
-		q.entries.Push(r)
-		q.grown(0)
+		q.back.Push(r, &q.front)
+		q.grown(1)
 	}
-	q.mu.Unlock()
+	q.pushing.Unlock()
 	return accepted
 }
 
 // pushFiber is push of a fiber. If a worker has notified it, and it is the only entry, pushFiber returns true: mostly
 // that worker takes it soon, when the notifier waits. See leaves.
 func (q *runQueue) pushFiber(f *Fiber, byWorker bool) (isNext bool) {
-	q.mu.Lock()
-	next := uint64(0)
-	if byWorker && q.entries.Empty() {
-		next = runNext
+	q.pushing.Lock()
+	if isNext = byWorker && q.empty(); isNext {
+		q.isNext.Store(q.pushed.Load() + 1)
 	}
-	q.entries.Push(ofFiber(f))
-	q.grown(next)
-	q.mu.Unlock()
-	return next != 0
+	q.back.Push(ofFiber(f), &q.front)
+	q.grown(1)
+	q.pushing.Unlock()
+	return isNext
+}
+
+// grown lets others see n entries that were added. The lock pushing must be held.
+//
+// The caller loads the masks of idle.Set next, to find a sleeper. All threads must see the entries before that load. So
+// grown adds by an atomic read and write. A worker that still loads the old count has set its bit before, and the
+// caller finds that bit.
+func (q *runQueue) grown(n int) {
+	pushed := q.pushed.Add(uint64(n))
+	if pushed-q.gone > q.longest.Load() {
+		if q.gone = q.popped.Load(); pushed-q.gone > q.longest.Load() {
+			release.Store(&q.longest, pushed-q.gone)
+		}
+	}
 }
 
 // patience is how long a worker that was idle leaves a fiber to the worker that has notified it.
@@ -65,7 +85,7 @@ const patience = clock.Instant(3 * time.Microsecond)
 // cross-processor wake-up a turn. It reports whether the queue was seen empty: then the caller is idle as before.
 // Otherwise it takes what is there.
 func (q *runQueue) leaves() bool {
-	for began := clock.Now(); q.length.Load()&runNext != 0 && clock.Now()-began < patience; {
+	for began := clock.Now(); q.handsOver() && clock.Now()-began < patience; {
 		for range 8 {
 			spinlock.Pause()
 		}
@@ -73,23 +93,10 @@ func (q *runQueue) leaves() bool {
 	return q.empty()
 }
 
-// grown lets others see the length, with runNext or 0, after entries were added. The lock must be held.
-//
-// The caller loads the masks of idle.Set next, to find a sleeper. If the queue was empty, all threads must see before
-// that load that it is not. So grown uses Swap, an atomic read and write. A worker that still loads 0 has set its bit
-// before the Swap, and the caller finds that bit. If the queue was not empty, a plain store will do: a worker that
-// loads an old length mostly finds that it is not 0, and looks. If it finds 0, it came before the last Swap, and its
-// bit is found.
-func (q *runQueue) grown(next uint64) {
-	n := uint64(q.entries.Len())
-	if q.length.Load() == 0 {
-		q.length.Swap(n<<1 | next)
-	} else {
-		release.Store(&q.length, n<<1|next)
-	}
-	if n > q.longest.Load() {
-		release.Store(&q.longest, n)
-	}
+// handsOver reports whether the only entry is a fiber that a worker has notified.
+func (q *runQueue) handsOver() bool {
+	pushed := q.pushed.Load()
+	return q.isNext.Load() == pushed && q.popped.Load()+1 == pushed
 }
 
 // pop takes the first entry.
@@ -103,16 +110,28 @@ func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 	if q.empty() {
 		return r, false
 	}
-	q.mu.Lock()
-	if !q.has(steals) {
-		q.mu.Unlock()
-		return r, false
+	q.popping.Lock()
+	if ok = q.hasEntry() && !(steals && q.front.Peek().groupLocal()); ok {
+		r = q.front.Pop()
+		q.shrunk(1)
 	}
-	r = q.entries.Pop()
-	q.popped()
-	q.mu.Unlock()
-	return r, true
+	q.popping.Unlock()
+	return r, ok
 }
+
+// hasEntry reports whether there is something to pop. It loads pushed, which other threads write, only if all is popped
+// that was last seen there. The lock popping must be held.
+func (q *runQueue) hasEntry() bool { return q.popped.Load() != q.seen.Load() || q.look() > 0 }
+
+// look returns how many entries there are, which the caller may pop. The lock popping must be held.
+func (q *runQueue) look() int {
+	pushed := q.pushed.Load()
+	release.Store(&q.seen, pushed)
+	return int(pushed - q.popped.Load())
+}
+
+// shrunk counts n entries less, which were popped. The lock popping must be held.
+func (q *runQueue) shrunk(n int) { release.Store(&q.popped, q.popped.Load()+uint64(n)) }
 
 // takeHalf moves half of the entries, the oldest and not more than most, to the end of another queue. It returns how
 // many remain.
@@ -120,20 +139,26 @@ func (q *runQueue) takeHalf(to *queue.Queue[runnable], most int) (left int) {
 	if q.empty() {
 		return 0
 	}
-	q.mu.Lock()
-	q.entries.MoveTo(to, min((q.entries.Len()+1)/2, most))
-	q.popped()
-	left = q.entries.Len()
-	q.mu.Unlock()
-	return left
+	q.popping.Lock()
+	all := q.look()
+	n := min((all+1)/2, most)
+	for range n {
+		to.Push(q.front.Pop())
+	}
+	q.shrunk(n)
+	q.popping.Unlock()
+	return all - n
 }
 
 // pushAll moves all entries of another queue behind the others.
 func (q *runQueue) pushAll(from *queue.Queue[runnable]) {
-	q.mu.Lock()
-	from.MoveTo(&q.entries, from.Len())
-	q.grown(0)
-	q.mu.Unlock()
+	q.pushing.Lock()
+	n := from.Len()
+	for range n {
+		q.back.Push(from.Pop(), &q.front)
+	}
+	q.grown(n)
+	q.pushing.Unlock()
 }
 
 // popFiber takes the first entry if that is a fiber, and returns nil otherwise. If past is true, it takes the first
@@ -142,47 +167,41 @@ func (q *runQueue) popFiber(past bool) (f *Fiber) {
 	if q.empty() {
 		return nil
 	}
-	q.mu.Lock()
+	q.popping.Lock()
 	switch {
-	case q.entries.Empty():
-	case q.entries.Peek().fiber() != nil:
-		f = q.entries.Pop().fiber()
+	case !q.hasEntry():
+	case q.front.Peek().fiber() != nil:
+		f = q.front.Pop().fiber()
 	case past:
 		f = q.takeFiber()
 	}
 	if f != nil {
-		q.popped()
+		q.shrunk(1)
 	}
-	q.mu.Unlock()
+	q.popping.Unlock()
 	return f
 }
 
 // takeFiber takes the first fiber out, behind whatever tasks, or returns nil. It goes round the whole queue. The lock
-// must be held.
+// popping must be held.
 func (q *runQueue) takeFiber() (f *Fiber) {
-	for range q.entries.Len() {
-		if r := q.entries.Pop(); f == nil && r.fiber() != nil {
+	q.pushing.Lock()
+	for range q.waiting() {
+		if r := q.front.Pop(); f == nil && r.fiber() != nil {
 			f = r.fiber()
 		} else {
-			q.entries.Push(r)
+			q.back.Push(r, &q.front)
 		}
 	}
+	q.pushing.Unlock()
 	return f
 }
 
-// popped notes that an entry has been taken. The lock must be held.
-func (q *runQueue) popped() { release.Store(&q.length, uint64(q.entries.Len())<<1) }
-
 // setClosed makes push refuse tasks from now on, or take them again.
 func (q *runQueue) setClosed(closed bool) {
-	q.mu.Lock()
+	q.pushing.Lock()
 	q.closed = closed
-	q.mu.Unlock()
-}
-
-// has reports whether pop finds an entry, or steal if that is meant. The lock must be held.
-func (q *runQueue) has(steals bool) bool {
-	return !q.entries.Empty() && !(steals && q.entries.Peek().groupLocal())
+	q.pushing.Unlock()
 }
 
 // offers reports whether steal would find something.
@@ -190,13 +209,23 @@ func (q *runQueue) offers() bool {
 	if q.empty() {
 		return false
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.has(true)
+	q.popping.Lock()
+	defer q.popping.Unlock()
+	return q.hasEntry() && !q.front.Peek().groupLocal()
 }
 
 // empty reports whether no entry waits. It does not report so if an entry was pushed before that no worker has taken.
-func (q *runQueue) empty() bool { return q.length.Load() == 0 }
+func (q *runQueue) empty() bool {
+	popped := q.popped.Load()
+	return popped == q.seen.Load() && popped == q.pushed.Load()
+}
 
-// waiting is how many entries wait, by the last length that a holder of the lock has let others see.
-func (q *runQueue) waiting() int { return int(q.length.Load() >> 1) }
+// waiting is how many entries wait.
+func (q *runQueue) waiting() int {
+	for {
+		popped, pushed := q.popped.Load(), q.pushed.Load()
+		if popped == q.popped.Load() {
+			return int(pushed - popped)
+		}
+	}
+}

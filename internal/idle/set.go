@@ -18,9 +18,9 @@ import (
 //
 // A submitter stores into a queue and then loads the masks; a worker sets its bit and then loads the queue's counts.
 // Between the two each of them has an atomic read and write, which is sequentially consistent in Go. The submitter's
-// swaps the length of its queue, if that was empty: the lock of that is a spinlock.Lock, whose Unlock is a plain store
-// and no fence. The worker's sets the bit. With less, both loads may come before the stores are seen. Then neither sees
-// the other's, and the thing waits while the worker sleeps.
+// adds to the count of its queue: the lock of that is a spinlock.Lock, whose Unlock is a plain store and no fence. The
+// worker's sets the bit. With less, both loads may come before the stores are seen. Then neither sees the other's, and
+// the thing waits while the worker sleeps.
 type Set struct {
 	blocks   []block
 	spinners int // workers of a block that may spin at once

@@ -1,17 +1,61 @@
 package queue
 
-// Queue is a first-in, first-out queue of blocks, each of which points to the next.
-// The zero value is empty. It has no lock.
+import "sync/atomic"
+
+// Queue is a first-in, first-out queue of blocks, each of which points to the next. The zero value is empty. It has no
+// lock.
 //
 // To grow it takes one block more and moves nothing. So no push takes long, and the collector never meets a large piece
-// of memory that nothing has been written to yet. It keeps its blocks. The block that was emptied last is filled next,
-// since it is still in the processor's cache.
+// of memory that nothing has been written to yet. It keeps its blocks, and fills them again.
 type Queue[T any] struct {
-	count      int
-	head, tail *block[T] // the oldest value is in head, the next one goes to tail
-	first      int       // where the oldest lies in head
-	room       int       // how many values tail can still take
-	spare      *block[T] // those without values
+	count int
+	back  Back[T]
+	front Front[T]
+}
+
+// Empty reports whether there is nothing to pop.
+func (q *Queue[T]) Empty() bool { return q.count == 0 }
+
+// Len is how many values there are.
+func (q *Queue[T]) Len() int { return q.count }
+
+// Push adds a value behind the others.
+func (q *Queue[T]) Push(v T) {
+	q.back.Push(v, &q.front)
+	q.count++
+}
+
+// Pop takes the oldest; the queue must not be empty.
+func (q *Queue[T]) Pop() T {
+	q.count--
+	return q.front.Pop()
+}
+
+// Peek is the oldest, which stays; the queue must not be empty.
+func (q *Queue[T]) Peek() T { return q.front.Peek() }
+
+// Swap exchanges the values of two queues.
+func (q *Queue[T]) Swap(with *Queue[T]) {
+	q.count, with.count = with.count, q.count
+	q.back, with.back = with.back, q.back
+	q.front.block, with.front.block = with.front.block, q.front.block
+	q.front.popped, with.front.popped = with.front.popped, q.front.popped
+}
+
+// Back is the end of a queue to which values are pushed, for a caller that counts them itself. One thread may push
+// while another one pops. A caller pops, or peeks, only if an atomic load has shown it a count that was stored after
+// the push. The zero values of Back and Front are the ends of an empty queue.
+type Back[T any] struct {
+	block  *block[T] // where the next value goes
+	filled int       // how many values it has had
+	spare  *block[T] // blocks to come after it
+}
+
+// Front is the end from which values are popped.
+type Front[T any] struct {
+	block   *block[T]                // where the oldest value lies; if all of its values are popped, in the next one
+	popped  int                      // how many values it has lost
+	emptied atomic.Pointer[block[T]] // blocks for Back to fill again
 }
 
 // block has values for one queue. With 16 bytes each it fills a page.
@@ -22,71 +66,60 @@ type block[T any] struct {
 
 const blockSize = 255
 
-// Empty reports whether there is nothing to pop.
-func (q *Queue[T]) Empty() bool { return q.count == 0 }
-
-// Len is how many values there are.
-func (q *Queue[T]) Len() int { return q.count }
-
-// Push adds a value behind the others.
-func (q *Queue[T]) Push(v T) {
-	if q.room == 0 {
-		q.addBlock()
+// Push adds a value behind the others of the queue that has that front.
+func (b *Back[T]) Push(v T, front *Front[T]) {
+	if b.block == nil || b.filled == blockSize {
+		b.addBlock(front)
 	}
-	q.tail.values[blockSize-q.room] = v
-	q.room--
-	q.count++
+	b.block.values[b.filled] = v
+	b.filled++
 }
 
-// Pop takes the oldest; the queue must not be empty.
-func (q *Queue[T]) Pop() T {
-	var none T
-	v := q.head.values[q.first]
-	q.head.values[q.first] = none
-	q.first++
-	q.count--
-	if q.first == blockSize {
-		q.removeBlock()
+// addBlock puts a block behind the last one, which is full, or makes the first one.
+func (b *Back[T]) addBlock(front *Front[T]) {
+	if b.spare == nil {
+		b.spare = front.emptied.Swap(nil)
 	}
+	added := b.spare
+	if added == nil {
+		added = new(block[T])
+	}
+	b.spare, added.next = added.next, nil
+	if b.block == nil {
+		front.block = added
+	} else {
+		b.block.next = added
+	}
+	b.block, b.filled = added, 0
+}
+
+// Pop takes the oldest value.
+func (f *Front[T]) Pop() (v T) {
+	at := f.oldest()
+	v, *at = *at, v
+	f.popped++
 	return v
 }
 
-// Peek is the oldest, which stays; the queue must not be empty.
-func (q *Queue[T]) Peek() T { return q.head.values[q.first] }
+// Peek is the oldest value, which stays.
+func (f *Front[T]) Peek() T { return *f.oldest() }
 
-// addBlock puts a block behind the last one, which is full.
-func (q *Queue[T]) addBlock() {
-	b := q.spare
-	if b == nil {
-		b = new(block[T])
-	} else {
-		q.spare, b.next = b.next, nil
+// oldest returns where the oldest value lies.
+func (f *Front[T]) oldest() *T {
+	if f.popped == blockSize {
+		f.removeBlock()
 	}
-	if q.tail == nil {
-		q.head = b
-	} else {
-		q.tail.next = b
-	}
-	q.tail, q.room = b, blockSize
+	return &f.block.values[f.popped]
 }
 
-// removeBlock takes the first block away, whose values have all been popped.
-func (q *Queue[T]) removeBlock() {
-	b := q.head
-	q.head, q.first = b.next, 0
-	if q.head == nil {
-		q.tail = nil
-	}
-	b.next, q.spare = q.spare, b
-}
-
-// MoveTo moves the n oldest to the end of another queue.
-func (q *Queue[T]) MoveTo(to *Queue[T], n int) {
-	if to.Empty() && n == q.count {
-		*q, *to = *to, *q
-		return
-	}
-	for range n {
-		to.Push(q.Pop())
+// removeBlock takes the first block away, whose values have all been popped, and leaves it to the other end.
+func (f *Front[T]) removeBlock() {
+	b := f.block
+	f.block, f.popped = b.next, 0
+	for {
+		b.next = f.emptied.Load()
+		if f.emptied.CompareAndSwap(b.next, b) {
+			return
+		}
 	}
 }

@@ -1,13 +1,15 @@
 package queue
 
 import (
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
-// Two queues against two slices, with values moving from one to the other.
+// Two queues against two slices.
 func TestQueueAgainstSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var queues [2]Queue[int]
@@ -30,12 +32,9 @@ func TestQueueAgainstSlice(t *testing.T) {
 					slices[at] = slices[at][1:]
 				}
 			},
-			"move": func(t *rapid.T) {
-				from := rapid.IntRange(0, 1).Draw(t, "queue")
-				n := rapid.IntRange(0, len(slices[from])).Draw(t, "count")
-				queues[from].MoveTo(&queues[1-from], n)
-				slices[1-from] = append(slices[1-from], slices[from][:n]...)
-				slices[from] = slices[from][n:]
+			"swap": func(t *rapid.T) {
+				queues[0].Swap(&queues[1])
+				slices[0], slices[1] = slices[1], slices[0]
 			},
 			"": func(t *rapid.T) {
 				for at := range queues {
@@ -62,7 +61,7 @@ func TestQueueForgetsWhatWasPopped(t *testing.T) {
 		q.Pop()
 	}
 	blocks := 0
-	for _, list := range []*block[*int]{q.head, q.spare} {
+	for _, list := range []*block[*int]{q.front.block, q.front.emptied.Load()} {
 		for b := list; b != nil; b = b.next {
 			blocks++
 			for _, p := range b.values {
@@ -71,4 +70,34 @@ func TestQueueForgetsWhatWasPopped(t *testing.T) {
 		}
 	}
 	require.Equal(t, 3, blocks, "blocks are kept")
+	for range 2 * blockSize {
+		q.Push(new(int))
+	}
+	require.Nil(t, q.back.spare, "blocks are filled again")
+	require.Nil(t, q.front.emptied.Load(), "blocks are filled again")
+}
+
+// One thread pushes while another one pops. Values come in order, and blocks go from one end to the other.
+func TestEndsOfTwoThreads(t *testing.T) {
+	const values = 100 * blockSize
+	var back Back[int]
+	var front Front[int]
+	var pushed, popped atomic.Int64
+	go func() {
+		for v := range values {
+			for int64(v) > popped.Load()+2*blockSize {
+				runtime.Gosched()
+			}
+			back.Push(v, &front)
+			pushed.Store(int64(v + 1))
+		}
+	}()
+	for v := range values {
+		for pushed.Load() == int64(v) {
+			runtime.Gosched()
+		}
+		require.Equal(t, v, front.Peek())
+		require.Equal(t, v, front.Pop())
+		popped.Store(int64(v + 1))
+	}
 }

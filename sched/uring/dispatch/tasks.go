@@ -97,7 +97,7 @@ func (q *taskQueue) round(begin func()) {
 	}
 	q.mu.Lock()
 	n := q.tasks.Len()
-	q.tasks.MoveTo(&q.present, n)
+	q.tasks.Swap(&q.present)
 	q.length.Store(0)
 	q.mu.Unlock()
 	for range n {
