@@ -11,6 +11,7 @@ type chooser struct {
 	rate     int   // otherwise: a thread goes on with a probability of 1 - 1/rate
 	oldness  int   // a load reads an old value with a probability of 1/oldness; 0: never
 	moment   int
+	varies   bool // whether it could have decided otherwise
 }
 
 // patience is after how many steps in a row, which change nothing, another thread goes on.
@@ -33,6 +34,7 @@ func newChooser(seed uint64, number, length int) *chooser {
 // thread picks one of the candidates. The first one is current, unless the choice is free.
 func (c *chooser) thread(current *thread, candidates []*thread, free bool) *thread {
 	c.moment++
+	c.varies = c.varies || len(candidates) > 1
 	stays := !free && current.idle < patience
 	switch {
 	case stays && c.bounded:
@@ -54,6 +56,7 @@ func (c *chooser) thread(current *thread, candidates []*thread, free bool) *thre
 // back picks how many stores before the newest a load reads, of n that it may read.
 func (c *chooser) back(n int) int {
 	const most = 25 // as a script can say it
+	c.varies = c.varies || n > 1
 	if n < 2 || c.oldness == 0 || c.random.IntN(c.oldness) != 0 {
 		return 0
 	}
@@ -61,4 +64,13 @@ func (c *chooser) back(n int) int {
 }
 
 // fails reports whether a weak compare-exchange that might succeed fails.
-func (c *chooser) fails() bool { return c.random.IntN(8) == 0 }
+func (c *chooser) fails() bool {
+	c.varies = true
+	return c.random.IntN(8) == 0
+}
+
+// value picks what explore_choose(n) returns.
+func (c *chooser) value(n int) uint64 {
+	c.varies = c.varies || n > 1
+	return uint64(c.random.IntN(n))
+}

@@ -91,7 +91,7 @@ func (e *execution) callChoose(t *thread) error {
 	if n < 1 || n > most {
 		return e.fault("limit", "explore_choose(%d): choose one of at most %d values.", n, most)
 	}
-	chosen := uint64(e.choose.random.IntN(n))
+	chosen := e.choose.value(n)
 	if n > 1 {
 		e.script = append(e.script, byte('A'+chosen))
 	}

@@ -67,9 +67,9 @@ type Result struct {
 	Fault     *Fault // nil: none of them failed
 }
 
-// Program draws schedules of the executable at path and runs them, until one fails. The program is started twice. The
-// verdict depends on the executable and the seed alone. A program that makes no call for some seconds of processor time
-// is the one exception: it runs without end.
+// Program draws schedules of the executable at path and runs them, until one fails. Of a program that has one schedule,
+// it runs that once. The program is started twice. The verdict depends on the executable and the seed alone. A program
+// that makes no call for some seconds of processor time is the one exception: it runs without end.
 func Program(ctx context.Context, path string, o Options) (*Result, error) {
 	if o.Schedules == 0 {
 		o.Schedules = 100
@@ -197,11 +197,12 @@ func (w *watch) runtimeState() ([]byte, error) {
 	return all, nil
 }
 
-// all runs the schedules, until one fails. scripts and runs have the decisions and the steps of each.
+// all runs the schedules, until one fails, or there are no others. scripts and runs have the decisions and the steps of
+// each.
 func (w *watch) all(ctx context.Context) (r *Result, scripts []string, runs [][]explore.Step, err error) {
 	r = &Result{}
 	length := 0
-	for r.Schedules < w.options.Schedules && r.Fault == nil {
+	for varies := true; r.Schedules < w.options.Schedules && r.Fault == nil && varies; {
 		e := newExecution(w, newChooser(w.options.Seed, r.Schedules, length))
 		err := w.restore()
 		if err == nil {
@@ -221,7 +222,7 @@ func (w *watch) all(ctx context.Context) (r *Result, scripts []string, runs [][]
 			r.Fault.Number, r.Fault.Steps = r.Schedules, e.steps
 			e.place(r.Fault)
 		}
-		length = max(length, len(e.script))
+		length, varies = max(length, len(e.script)), e.choose.varies
 		scripts, runs = append(scripts, string(e.script)), append(runs, e.steps)
 	}
 	r.Stops = w.stops

@@ -131,6 +131,26 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// Where nothing is to be decided, one schedule is all.
+func TestOneSchedule(t *testing.T) {
+	t.Parallel()
+	const source = `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_int count;
+void explore_test(void) {
+    for (int i = 0; i < 3; i++)
+        atomic_fetch_add(&count, explore_choose(1) + 1);
+    explore_check(atomic_load(&count) == 3, "it counts");
+}`
+	file := filepath.Join(t.TempDir(), "one.c")
+	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	r, err := verify.Program(t.Context(), build(t, file), options(size()))
+	require.NoError(t, err)
+	require.Nil(t, r.Fault)
+	require.Equal(t, 1, r.Schedules)
+}
+
 // The verifier draws what the program chooses, and its own runtime makes the same choices.
 func TestChoices(t *testing.T) {
 	t.Parallel()
