@@ -42,11 +42,13 @@ const leastBetweenPolls = 4
 // poll: it goes on to Wait, which submits and collects in one step.
 func (w *Worker) pollDevice() {
 	o := &w.local
-	if o.round--; o.round > 0 || o.ready.Empty() && !w.hasTask() || !o.device.Ready() {
+	if o.round--; o.round > 0 || o.ready.Empty() && !w.hasTask() {
 		return
 	}
 	o.round = max(leastBetweenPolls, o.ready.Len())
-	o.device.Poll()
+	if o.device.Ready() {
+		o.device.Poll()
+	}
 }
 
 // pollAlone polls the device for f, the calling fiber, which yields while nothing else is to run: as long as it does,
