@@ -431,7 +431,7 @@ OWN unsigned heap_block(uintptr_t address, size_t *offset);
 /* Fails the schedule if an access touches memory of the heap that is not allocated, or memory of
  * the runtime. */
 static inline void heap_check(uintptr_t address, size_t size, bool write, uintptr_t pc) {
-    if (heap_has(address) || address - (uintptr_t)engine < RUNTIME_REGION)
+    if (address - (uintptr_t)engine < RUNTIME_REGION + HEAP_REGION)
         heap_checked(address, size, write, pc);
 }
 

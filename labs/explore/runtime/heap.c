@@ -28,7 +28,7 @@ void *__real_memset(void *to, int byte, size_t size);
 
 void heap_map(void) {
     heap = map_memory(sizeof *heap);
-    heap->region = map_program(HEAP_REGION);
+    heap->region = (char *)engine + RUNTIME_REGION;
     engine->heap = (uintptr_t)heap->region;
     heap->block = map_memory(UNITS * sizeof *heap->block);
     heap->first_unit = map_memory(UNITS * sizeof *heap->first_unit);

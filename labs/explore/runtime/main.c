@@ -91,7 +91,7 @@ void *map_memory(size_t size) {
 
 /* Maps the region of map_memory, with the engine at its start. */
 static void map_runtime(void) {
-    engine = map_program(RUNTIME_REGION);
+    engine = map_program(RUNTIME_REGION + HEAP_REGION);
     run = (struct run *)(engine + 1);
     run->mapped = whole_pages(sizeof *engine + sizeof *run);
 }
