@@ -44,6 +44,7 @@ struct dice {
     int priority[THREADS];
     uint32_t change[CHANGE_POINTS];
     unsigned changes;
+    uint64_t marks;   /* bit i: a change is at a moment m with m % 64 == i */
     uint32_t moments; /* choices of threads so far in this schedule */
     bool newest;      /* it takes the newest values */
     uint64_t drawn;   /* schedules since one had more choices of threads than any before */
@@ -83,15 +84,18 @@ void search_shuffle(struct search *s) {
     dice->newest = roll(2);
     dice->drawn++;
     dice->changes = (unsigned)roll(CHANGE_POINTS + 1);
-    for (unsigned i = 0; i < dice->changes; i++)
+    dice->marks = 0;
+    for (unsigned i = 0; i < dice->changes; i++) {
         dice->change[i] = (uint32_t)roll(engine->random_steps ? engine->random_steps : 1);
+        dice->marks |= 1ull << dice->change[i] % 64;
+    }
     dice->moments = 0;
 }
 
 static unsigned random_thread(candidates c, unsigned n, const struct thread *current) {
     unsigned best = 0;
 
-    for (unsigned i = 0; i < dice->changes; i++)
+    for (unsigned i = 0; i < dice->changes && dice->marks >> dice->moments % 64 & 1; i++)
         if (dice->change[i] == dice->moments)
             dice->priority[current->number] = CHANGE_POINTS - 1 - (int)i;
     if (current->next.operation == OP_YIELD)
