@@ -39,6 +39,11 @@
 #endif
 #define engine explore_engine
 
+/* A part of each access: inlined although it is large. */
+#define PART static inline __attribute__((always_inline))
+/* Apart from what each access does, which so saves fewer registers. */
+#define APART __attribute__((noinline))
+
 enum {
     THREADS = 7,
     STOP = 0xff,             /* in place of a thread's number */
@@ -142,6 +147,7 @@ enum { SPINS = 4, RECENT = 4 };
 
 struct thread {
     struct marl_fiber_context context;
+    vclock others; /* a mask of all lanes but its own */
     struct view view;
     struct view acquired; /* by relaxed loads, for an acquire fence */
     struct view released; /* at the last release fence, for relaxed stores */
@@ -168,19 +174,24 @@ struct thread {
     uintptr_t pc;           /* of its last visible step */
 };
 
+/* The moments of a store that t sees now, and no other thread has seen. */
+static inline vclock seen_now(const struct thread *t) {
+    return t->view.hb | t->others;
+}
+
 /* Notes that t has seen a store, now if not before. */
 static inline void see(const struct thread *t, struct store *s) {
-    s->seen = earlier(s->seen, seen_by(t->number, t->time));
+    s->seen = earlier(s->seen, seen_now(t));
 }
 
 /* The lane of t alone, with the time of its last visible step. */
 static inline vclock own_time(const struct thread *t) {
-    return t->view.hb & lanes[t->number];
+    return t->view.hb & ~t->others;
 }
 
 /* Not 0: the lanes of others in which an access did not happen before the next step of t. */
 static inline vclock unordered(const struct thread *t, vclock accesses) {
-    return beyond(accesses, t->view.hb) & ~lanes[t->number];
+    return beyond(accesses, t->view.hb) & t->others;
 }
 
 struct step {
@@ -287,9 +298,11 @@ struct engine {
     uint32_t changes; /* visible steps that may end another thread's spin */
     uint32_t depth;   /* decisions so far */
     int preemptions;
-    unsigned stops; /* threads that stopped, and never go on */
-    uint8_t asleep; /* threads whose next step was tried from an equivalent state */
-    bool preempted; /* by the choice before the next step */
+    unsigned stops;  /* threads that stopped, and never go on */
+    uint8_t asleep;  /* threads whose next step was tried from an equivalent state */
+    uint8_t ready;   /* threads that are READY until they have done their next step */
+    uint8_t waiting; /* threads that others make ready or not: thread_readiness says it */
+    bool preempted;  /* by the choice before the next step */
     bool pruned;
     uint16_t sc_stores;
     vclock sc_view;         /* what threads may not overlook after a seq_cst fence */
@@ -331,8 +344,6 @@ enum readiness {
 };
 
 static inline enum readiness thread_readiness(const struct thread *t) {
-    if (t->next.operation <= OP_FENCE)
-        return READY;
     switch (t->next.operation) {
     case OP_LOCK:
         return t->next.mutex->owner ? BLOCKED : READY;
@@ -354,6 +365,34 @@ static inline enum readiness thread_readiness(const struct thread *t) {
     }
 }
 
+/* Begins the next event of t: the caller fills in what is not zero. It is made in place, since to
+ * copy a struct whose fields have just been stored stalls the processor. */
+static inline struct event *thread_next(struct thread *t, enum operation operation) {
+    uint8_t bit = (uint8_t)(1u << t->number);
+    struct event *e = &t->next;
+
+    e->address = 0;
+    e->mutex = NULL;
+    e->operation = (uint8_t)operation;
+    e->writes = e->sc = e->deadline = false;
+    engine->ready &= (uint8_t)~bit;
+    engine->waiting &= (uint8_t)~bit;
+    switch (operation) {
+    case OP_LOCK:
+    case OP_PARK:
+    case OP_YIELD:
+        engine->waiting |= bit;
+        break;
+    case OP_JOIN: /* until the other thread ends */
+    case OP_END:
+    case OP_STOP:
+        break;
+    default:
+        engine->ready |= bit;
+    }
+    return e;
+}
+
 /* thread.c */
 OWN void threads_map(void);
 /* Reports whether an address is on the stack of a thread. */
@@ -367,8 +406,14 @@ OWN _Noreturn void threads_stop(void);
 OWN void threads_visible(uintptr_t pc);
 /* Counts a visible step of the calling thread: its clocks advance. */
 OWN void thread_tick(struct thread *t);
+OWN void thread_spins(struct thread *t, uintptr_t pc, uintptr_t address);
+
 /* Gives way if the thread read the same value at the same place too often. */
-OWN void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address);
+static inline void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address) {
+    if (t->repeats)
+        thread_spins(t, pc, address);
+}
+
 OWN void thread_after_read(struct thread *t, struct place *place, uintptr_t pc, uint64_t value);
 /* Notes that a visible step changed something. */
 OWN void thread_changed(struct thread *t);

@@ -89,7 +89,7 @@ void *map_memory(size_t size) {
     return p;
 }
 
-/* Maps the region of map_memory, with the engine at its start. */
+/* Maps the region of map_memory, with the engine at its start, and that of malloc behind it. */
 static void map_runtime(void) {
     engine = map_program(RUNTIME_REGION + HEAP_REGION);
     run = (struct run *)(engine + 1);
@@ -113,7 +113,7 @@ static void run_schedule(struct search *s) {
     engine->depth = 0;
     engine->preemptions = 0;
     engine->stops = 0;
-    engine->asleep = 0;
+    engine->asleep = engine->ready = engine->waiting = 0;
     engine->preempted = engine->pruned = false;
     engine->sc_stores = 0;
     engine->sc_view = engine->sc_hb = engine->sc_cause = engine->sc_fences_cause = (vclock){0};

@@ -92,8 +92,8 @@ static void read_from(struct thread *t, struct place *p, struct store *s, int or
 }
 
 /* Puts a store behind the first `at` stores; rmw: it reads the one before it. */
-static void write_at(struct thread *t, struct place *p, unsigned at, uint64_t value, int order,
-                     bool rmw) {
+static inline void write_at(struct thread *t, struct place *p, unsigned at, uint64_t value,
+                            int order, bool rmw) {
     struct store *s = place_insert(p, at);
 
     t->cause = p->cause = later(t->cause, p->cause);
@@ -113,7 +113,7 @@ static void write_at(struct thread *t, struct place *p, unsigned at, uint64_t va
         view_join(&s->view, &p->store[at - 1].view);
     s->cause = t->cause;
     s->readers = (vclock){0};
-    s->seen = seen_by(t->number, t->time);
+    s->seen = seen_now(t);
     if (order == SEQ_CST)
         s->seen = with_lane(s->seen, SC_LANE, ++engine->sc_stores);
     p->atomic_write = later(p->atomic_write, own_time(t));
@@ -123,15 +123,17 @@ static void write_at(struct thread *t, struct place *p, unsigned at, uint64_t va
         report_note("goes before newer stores in modification order");
 }
 
-static struct thread *visible(uintptr_t address, size_t size, enum operation operation, bool writes,
-                              int order, uintptr_t pc) {
+PART struct thread *visible(uintptr_t address, size_t size, enum operation operation, bool writes,
+                            int order, uintptr_t pc) {
     struct thread *t = engine->current;
 
     heap_check(address, size, writes, pc);
-    t->next = (struct event){.address = address,
-                             .operation = (uint8_t)operation,
-                             .writes = writes,
-                             .sc = order == SEQ_CST};
+
+    struct event *e = thread_next(t, operation);
+
+    e->address = address;
+    e->writes = writes;
+    e->sc = order == SEQ_CST;
     threads_visible(pc);
     heap_check(address, size, writes, pc); /* others may have freed it since */
     thread_tick(t);
@@ -140,7 +142,7 @@ static struct thread *visible(uintptr_t address, size_t size, enum operation ope
 }
 
 /* Chooses the store behind which a new one goes: mostly the newest. */
-static unsigned following(const struct thread *t, const struct place *p, unsigned seen) {
+static inline unsigned following(const struct thread *t, const struct place *p, unsigned seen) {
     unsigned newest = p->stores - 1u, n = 1;
     uint16_t back[OPTIONS_MAX] = {0};
 
@@ -344,7 +346,7 @@ void model_fence(int order, uintptr_t pc) {
     struct thread *t = engine->current;
 
     if (order == SEQ_CST) { /* others concern their thread alone */
-        t->next = (struct event){.operation = OP_FENCE, .sc = true};
+        thread_next(t, OP_FENCE)->sc = true;
         threads_visible(pc);
     }
     thread_tick(t); /* plain accesses that come before it are noted for this time */

@@ -38,8 +38,7 @@ static _Noreturn void too_large(const char *what) {
     report_fault(FAULT_LIMIT, "", "The program uses too many %s: make the test smaller.", what);
 }
 
-/* Each access begins with this and place_in. */
-static inline __attribute__((always_inline)) struct word *word_of(uintptr_t address) {
+PART struct word *word_of(uintptr_t address) {
     uintptr_t key = address >> 3;
     size_t i = (key * 0x9e3779b97f4a7c15u) >> 48 & (WORDS - 1);
 
@@ -57,8 +56,7 @@ static inline __attribute__((always_inline)) struct word *word_of(uintptr_t addr
     }
 }
 
-static inline __attribute__((always_inline)) struct place *
-place_in(struct word *w, uintptr_t address, size_t size) {
+PART struct place *place_in(struct word *w, uintptr_t address, size_t size) {
     for (struct place *p = w->first; p; p = p->next)
         if (p->address == address && p->size == size)
             return p;
@@ -86,16 +84,20 @@ static bool overlap(const struct place *p, uintptr_t address, size_t size) {
     return p->address < address + size && address < p->address + p->size;
 }
 
-static _Noreturn void race(vclock unordered, bool write, bool other_write, uintptr_t address) {
+/* Fails the schedule: an access of t races with one of `accesses`. Some of these are `writes`. */
+static _Noreturn void race(const struct thread *t, vclock writes, vclock accesses, bool write,
+                           uintptr_t address) {
+    bool other_write = any(unordered(t, writes));
+    vclock racing = unordered(t, other_write ? writes : accesses);
     unsigned other = 0;
 
-    while (!unordered[other])
+    while (!racing[other])
         other++;
     report_fault(FAULT_RACE, "",
                  "Thread %u %s memory that thread %u %s, and nothing orders the two accesses, which"
                  " are not both atomic (address 0x%lx).",
-                 engine->current->number, write ? "writes" : "reads", other,
-                 other_write ? "writes" : "reads", (unsigned long)address);
+                 t->number, write ? "writes" : "reads", other, other_write ? "writes" : "reads",
+                 (unsigned long)address);
 }
 
 static void plain_piece(struct thread *t, uintptr_t address, size_t size, bool write,
@@ -108,22 +110,17 @@ static void plain_piece(struct thread *t, uintptr_t address, size_t size, bool w
         if (p != same && !overlap(p, address, size))
             continue;
 
-        vclock writes = unordered(t, later(p->plain_write, p->atomic_write));
+        vclock writes = later(p->plain_write, p->atomic_write), accesses = writes;
 
-        if (any(writes))
-            race(writes, write, true, address);
-        if (!write)
-            continue;
-
-        vclock reads = unordered(t, later(p->plain_read, p->atomic_read));
-
-        if (any(reads))
-            race(reads, write, false, address);
-        if (p->stores)
+        if (write)
+            accesses = later(accesses, later(p->plain_read, p->atomic_read));
+        if (any(unordered(t, accesses)))
+            race(t, writes, accesses, write, address);
+        if (write && p->stores)
             p->rewritten = t->number + 1;
     }
     /* A release that comes before this access, in the same thread, does not order it. */
-    vclock next = own_time(t) - lanes[t->number];
+    vclock next = (t->view.hb + 1) & ~t->others;
 
     if (write)
         same->plain_write = later(same->plain_write, next);
@@ -212,9 +209,8 @@ struct place *place_atomic(struct thread *t, uintptr_t address, size_t size, boo
 
         if (write)
             plain = later(plain, other->plain_read);
-        plain = unordered(t, plain);
-        if (any(plain))
-            race(plain, write, any(unordered(t, other->plain_write)), address);
+        if (any(unordered(t, plain)))
+            race(t, other->plain_write, plain, write, address);
     }
     if (p->rewritten) {
         unsigned writer = p->rewritten - 1u;

@@ -27,7 +27,7 @@ static uint64_t stack_of(uintptr_t frame) {
 }
 
 /* A function with a frame at this address, or above, is the only one of its stack that can run. */
-void report_returned(uintptr_t frame) {
+APART void report_returned(uintptr_t frame) {
     uint64_t stack = stack_of(frame);
     unsigned kept = 0;
 
@@ -37,7 +37,7 @@ void report_returned(uintptr_t frame) {
     engine->calls_n = kept;
 }
 
-void report_entered(uintptr_t frame, uintptr_t caller, uintptr_t pc) {
+APART void report_entered(uintptr_t frame, uintptr_t caller, uintptr_t pc) {
     report_returned(frame);
     if (engine->calls_n < CALLS_MAX)
         engine->calls[engine->calls_n++] =

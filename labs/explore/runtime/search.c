@@ -284,21 +284,13 @@ static void append(candidates *c, unsigned *count, unsigned mask) {
 /* Lists the threads that can go on: the running one first, if it is ready. Reports
  * whether another thread may be chosen without a preemption. */
 static bool list_candidates(candidates *c, unsigned *count, const struct thread *current) {
-    const struct thread *t = engine->thread;
-    unsigned ready = 0, unready = 0, n = 0;
-    unsigned can[READY] = {0}; /* a mask for each other readiness */
+    unsigned can[READY + 1] = {[READY] = engine->ready}; /* a mask for each readiness */
+    unsigned n = 0;
 
-    for (unsigned i = 0; i < engine->threads; i++, t++) {
-        enum readiness r = thread_readiness(t);
+    for (unsigned mask = engine->waiting; mask; mask &= mask - 1)
+        can[thread_readiness(&engine->thread[__builtin_ctz(mask)])] |= mask & -mask;
 
-        if (r == READY) {
-            ready |= 1u << i;
-        } else if (r != BLOCKED) {
-            unready |= 1u << i;
-            can[r] |= 1u << i;
-        }
-    }
-
+    unsigned ready = can[READY];
     bool runs = ready >> current->number & 1;
 
     *c = 0;
@@ -307,7 +299,7 @@ static bool list_candidates(candidates *c, unsigned *count, const struct thread 
         ready ^= 1u << current->number;
     }
     append(c, &n, ready);
-    if (unready) {
+    if (engine->waiting) {
         append(c, &n, can[BY_DEADLINE]);
         /* A wake-up without a reason is no rescue from a hang. Spinning threads look again when
          * nothing else goes on. */
@@ -384,26 +376,35 @@ static struct thread *choose(struct thread *current) {
 
     engine->preempted = !free_choice && chosen > 0;
     engine->preemptions += engine->preempted;
-    if (thread_readiness(next) == SPINNING)
+    if (engine->waiting && thread_readiness(next) == SPINNING)
         next->looks++;
     if (asleep)
         engine->asleep = still_asleep(asleep, next);
     return next;
 }
 
+/* Chooses the thread that goes on. The running one may stop before that. */
+static APART struct thread *choose_or_stop(struct thread *current) {
+    struct thread *next;
+
+    while (!(next = choose(current))) {
+        thread_next(current, OP_STOP);
+        engine->stops++;
+        report_step(current, OP_STOP, NO_ORDER, current->pc, 0, 0);
+    }
+    return next;
+}
+
 struct thread *search_thread(struct thread *current) {
     if (engine->visible >= engine->steps_max)
         report_fault(FAULT_LIMIT, "", "The schedule has more than %u steps.", engine->steps_max);
-
-    struct thread *next = choose(current);
-
-    while (!next) {
-        current->next = (struct event){.operation = OP_STOP};
-        engine->stops++;
-        report_step(current, OP_STOP, NO_ORDER, current->pc, 0, 0);
-        next = choose(current);
+    /* Often no other thread is left, or the others wait for the end of this one. */
+    if (engine->ready == 1u << current->number && !engine->waiting && !engine->asleep &&
+        !engine->stops_max && engine->search->mode != SCRIPT) {
+        engine->preempted = false;
+        return current;
     }
-    return next;
+    return choose_or_stop(current);
 }
 
 bool search_next(struct search *s) {

@@ -10,9 +10,11 @@ static struct place *mutex_place(explore_mutex *mutex, uintptr_t pc) {
 
 static struct thread *mutex_step(struct place *p, enum operation operation, uintptr_t pc) {
     struct thread *t = engine->current;
+    struct event *e = thread_next(t, operation);
 
-    t->next = (struct event){
-        .address = p->address, .mutex = p, .operation = (uint8_t)operation, .writes = true};
+    e->address = p->address;
+    e->mutex = p;
+    e->writes = true;
     threads_visible(pc);
     thread_tick(t);
     t->cause = p->cause = later(t->cause, p->cause);
@@ -63,9 +65,11 @@ void explore_unlock(explore_mutex *mutex) {
 
 static bool park(bool deadline, uintptr_t pc) {
     struct thread *t = engine->current;
+    struct event *e = thread_next(t, OP_PARK);
 
-    t->next = (struct event){
-        .address = (uintptr_t)t, .operation = OP_PARK, .writes = true, .deadline = deadline};
+    e->address = (uintptr_t)t;
+    e->writes = true;
+    e->deadline = deadline;
     threads_visible(pc);
     thread_tick(t);
     report_step(t, OP_PARK, NO_ORDER, pc, 0, 0);
@@ -98,8 +102,10 @@ void explore_unpark(int thread) {
         report_fault(FAULT_CHECK, "", "explore_unpark(%d): there is no such thread.", thread);
 
     struct thread *t = engine->current, *other = &engine->thread[thread];
+    struct event *e = thread_next(t, OP_UNPARK);
 
-    t->next = (struct event){.address = (uintptr_t)other, .operation = OP_UNPARK, .writes = true};
+    e->address = (uintptr_t)other;
+    e->writes = true;
     threads_visible(PC);
     thread_tick(t);
     t->cause = other->token_cause = later(t->cause, other->token_cause);

@@ -7,6 +7,8 @@
 
 #include <sys/mman.h>
 
+void *__real_memset(void *to, int byte, size_t size);
+
 enum { STACK = 256 << 10, GUARD = 16 << 10, SPIN_READS = 3 };
 
 void threads_map(void) {
@@ -49,8 +51,14 @@ static void body(void *arg) {
     t->body(t->arg);
     thread_tick(t);
     report_step(t, OP_END, NO_ORDER, 0, 0, 0);
-    t->next = (struct event){.operation = OP_END};
+    thread_next(t, OP_END);
     t->ended = true;
+    for (unsigned i = 0; i < engine->threads; i++) {
+        const struct event *e = &engine->thread[i].next;
+
+        if (e->operation == OP_JOIN && e->thread == t->number)
+            engine->ready |= (uint8_t)(1u << i);
+    }
     engine->changes++;
     if (!back_to_starter(t))
         switch_to(t, search_thread(t));
@@ -61,7 +69,11 @@ static struct thread *add_thread(void (*run)(void *), void *arg) {
     unsigned n = engine->threads++;
     struct thread *t = &engine->thread[n];
 
-    *t = (struct thread){.number = (uint8_t)n, .body = run, .arg = arg};
+    __real_memset(t, 0, sizeof *t);
+    t->number = (uint8_t)n;
+    t->others = ~lanes[n];
+    t->body = run;
+    t->arg = arg;
     marl_fiber_set_target(&t->context, engine->stacks + (size_t)n * STACK + GUARD, STACK - GUARD,
                           body, t);
     return t;
@@ -78,7 +90,7 @@ void threads_run(void) {
     marl_fiber_swap(&engine->home, &engine->current->context);
 }
 
-void threads_visible(uintptr_t pc) {
+inline void threads_visible(uintptr_t pc) {
     struct thread *t = engine->current;
 
     t->pc = pc;
@@ -95,9 +107,9 @@ void thread_tick(struct thread *t) {
     engine->silent = 0;
     t->time++;
     /* No thread knows more of t than t itself: its lane was t->time - 1 in each of them. */
-    t->view.hb -= lanes[t->number]; /* which is -1 */
-    t->view.co -= lanes[t->number];
-    t->cause -= lanes[t->number];
+    t->view.hb -= ~t->others; /* which is -1 in its lane */
+    t->view.co -= ~t->others;
+    t->cause -= ~t->others;
 }
 
 /* From here on, thread t can no longer overlook the newest store of p. */
@@ -113,7 +125,7 @@ static void give_way(struct thread *t, uintptr_t pc, const char *note) {
         t->looks = 0;
     }
     engine->yielded = true;
-    t->next = (struct event){.operation = OP_YIELD};
+    thread_next(t, OP_YIELD);
     threads_visible(pc);
     report_step(t, OP_YIELD, NO_ORDER, pc, 0, 0);
     report_note(note);
@@ -133,10 +145,10 @@ void explore_yield(void) {
     give_way(t, (uintptr_t)__builtin_return_address(0), NULL);
 }
 
-void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address) {
+void thread_spins(struct thread *t, uintptr_t pc, uintptr_t address) {
     bool spins = false;
 
-    if (!t->repeats || engine->search->mode == SCRIPT)
+    if (engine->search->mode == SCRIPT)
         return;
     for (unsigned i = 0; i < SPINS; i++)
         spins = spins || (t->spin[i].repeats >= SPIN_READS && t->spin[i].pc == pc &&
@@ -149,7 +161,7 @@ void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address) {
     give_way(t, pc, "it read the same value again and again");
 }
 
-void thread_after_read(struct thread *t, struct place *place, uintptr_t pc, uint64_t value) {
+inline void thread_after_read(struct thread *t, struct place *place, uintptr_t pc, uint64_t value) {
     bool recent = false;
 
     for (unsigned i = 0; i < RECENT && !recent; i++)
@@ -178,19 +190,20 @@ void thread_changed(struct thread *t) {
     t->repeats = false;
 }
 
-/* A function of its own, at which package verify stops. */
-__attribute__((noinline)) _Noreturn void thread_endless(void) {
+/* Package verify stops at it. */
+APART _Noreturn void thread_endless(void) {
     report_fault(FAULT_LIVELOCK, "", "Thread %u runs without end and does no visible step.",
                  engine->current->number);
 }
 
 int explore_start(void (*run)(void *), void *arg) {
     struct thread *t = engine->current;
+    struct event *e = thread_next(t, OP_START);
     uintptr_t pc = (uintptr_t)__builtin_return_address(0);
 
     /* Threads are numbered in the order of the starts: starts by several threads do not commute. */
-    t->next = (struct event){
-        .address = (uintptr_t)&engine->threads, .writes = true, .operation = OP_START};
+    e->address = (uintptr_t)&engine->threads;
+    e->writes = true;
     threads_visible(pc);
     if (engine->threads == THREADS)
         report_fault(FAULT_LIMIT, "", "The program starts more than %d threads a schedule.",
@@ -219,7 +232,7 @@ void explore_join(int thread) {
     struct thread *other = &engine->thread[thread];
 
     if (!other->ended) {
-        t->next = (struct event){.operation = OP_JOIN, .thread = (uint8_t)thread};
+        thread_next(t, OP_JOIN)->thread = (uint8_t)thread;
         threads_visible(pc);
     }
     thread_tick(t);
