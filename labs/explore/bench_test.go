@@ -14,8 +14,7 @@ import (
 
 // BenchmarkSchedules counts the schedules of a second of processor time, of a test of 32 events
 // (testdata/bench/deque.c). The explorer runs them, and relacy where it is installed (Debian: apt-get install
-// relacy-dev). They run in turn, so that
-// noise hits all of them. Each figure is a median.
+// relacy-dev). They run in turn, so that noise hits all of them. Each figure is a median.
 //
 //	nice -n -19 go test -run '^$' -bench Schedules -benchtime 20x ./labs/explore
 func BenchmarkSchedules(b *testing.B) {
