@@ -84,6 +84,11 @@ var supportedWords = sync.OnceValue(func() error {
 	if !hasGlibc {
 		return fmt.Errorf("%w: %s: build with glibc, or use the backend goroutine", ErrUnsupported, otherLibrary)
 	}
+	if identity.SlotReader() == 0 {
+		return fmt.Errorf(
+			"%w: nothing reads the g slot on %s: use the backend goroutine", ErrUnsupported, runtime.GOARCH,
+		)
+	}
 	if err := findWords(); err != nil {
 		return unsupported(err)
 	}
@@ -182,9 +187,6 @@ func initializing() bool {
 // likewise the words of the runtime's M that fibers can do without.
 func findWords() error {
 	reader := C.uintptr_t(identity.SlotReader())
-	if reader == 0 {
-		return fmt.Errorf("%s: nothing reads it on %s", probeSlot, runtime.GOARCH)
-	}
 	if planted == probeSlot {
 		reader = C.uintptr_t(uintptr(C.fiberlab_thread_pointer))
 	}
