@@ -81,10 +81,8 @@ func (t *traceWriter) idling(list []Idling, last time.Duration) {
 	spin := func(worker int, until time.Duration) {
 		if since, ok := began[worker]; ok {
 			delete(began, worker)
-			e := slice("spin", "spin", since, until)
-			e.PID, e.TID = traceWorkers, traceSpins+worker
-			t.track(e.TID, workerName(worker)+" spins")
-			t.event(e)
+			t.track(traceSpins+workerThread(worker), workerName(worker)+" spins")
+			t.event(slice("spin", "spin", traceWorkers, traceSpins+workerThread(worker), since, until))
 		}
 	}
 	for _, i := range list {

@@ -111,10 +111,10 @@ func TestTraceOfIdling(t *testing.T) {
 	events, names := parseAll(t, text.Bytes())
 	const spins = 1 << 16
 	require.Equal(t, map[track]string{
-		{1, 0}: "worker 0", {1, spins}: "worker 0 spins", {1, 1}: "worker 1", {1, spins + 1}: "worker 1 spins",
+		{1, 1}: "worker 0", {1, spins + 1}: "worker 0 spins", {1, 2}: "worker 1", {1, spins + 2}: "worker 1 spins",
 	}, names)
 	list := func(worker int) (drawn []string) {
-		for _, e := range events[track{1, worker}] {
+		for _, e := range events[track{1, worker + 1}] {
 			took := int64(-1)
 			if e.Dur != nil {
 				took = nanoseconds(*e.Dur)

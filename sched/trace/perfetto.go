@@ -67,8 +67,8 @@ type perfetto struct {
 	any bool
 }
 
-// trackUUID names a track. Processes are tracks too, with the others below them; thread is -1 then.
-func trackUUID(process, thread int) uint64 { return uint64(process)<<32 | uint64(thread+1) }
+// trackUUID names a track. Processes are tracks too, with the others below them; thread is 0 then.
+func trackUUID(process, thread int) uint64 { return uint64(process)<<32 | uint64(thread) }
 
 func (p *perfetto) event(e traceEvent) {
 	track := trackUUID(e.PID, e.TID)
@@ -76,9 +76,9 @@ func (p *perfetto) event(e traceEvent) {
 	case "M":
 		name := e.Args["name"].(string)
 		if e.Name == "process_name" {
-			p.descriptor(trackUUID(e.PID, -1), 0, name)
+			p.descriptor(trackUUID(e.PID, 0), 0, name)
 		} else {
-			p.descriptor(track, trackUUID(e.PID, -1), name)
+			p.descriptor(track, trackUUID(e.PID, 0), name)
 		}
 	case "X":
 		p.trackEvent(e.Start, typeBegin, track, e, 0)

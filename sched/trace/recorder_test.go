@@ -146,10 +146,10 @@ func TestMigration(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, r.WriteTrace(&text))
 	for _, want := range []string{
-		`"name":"fiber 3","ph":"X","cat":"run","ts":0.001,"dur":0.001,"pid":1,"tid":0`,
+		`"name":"fiber 3","ph":"X","cat":"run","ts":0.001,"dur":0.001,"pid":1,"tid":1`,
 		`"name":"fiber 3 of worker 0 ` +
-			`migrates","ph":"i","cat":"migration","ts":0.006,"pid":1,"tid":1,"s":"t","args":{"from":"worker 0"}`,
-		`"name":"fiber 3 of worker 0","ph":"X","cat":"run","ts":0.006,"dur":0.001,"pid":1,"tid":1`,
+			`migrates","ph":"i","cat":"migration","ts":0.006,"pid":1,"tid":2,"s":"t","args":{"from":"worker 0"}`,
+		`"name":"fiber 3 of worker 0","ph":"X","cat":"run","ts":0.006,"dur":0.001,"pid":1,"tid":2`,
 		`"args":{"began":"resume","came from":"worker 0","ended":"go idle","on":"worker 1"}`,
 	} {
 		require.Contains(t, text.String(), want)

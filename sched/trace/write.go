@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -145,7 +146,7 @@ func (t *traceWriter) of(id fiberID) *stay {
 }
 
 // worker names the track of a worker before anything is written to it.
-func (t *traceWriter) worker(id int) { t.track(id, workerName(id)) }
+func (t *traceWriter) worker(id int) { t.track(workerThread(id), workerName(id)) }
 
 func (t *traceWriter) track(thread int, name string) {
 	if !t.workers[thread] {
@@ -187,9 +188,9 @@ func (t *traceWriter) arrow(worker int, s *stay, at time.Duration) {
 	t.arrows++
 	t.worker(s.byWorker) // of which no other event may be kept
 	e := traceEvent{Name: "notify", Class: "notify", PID: traceWorkers, Arrow: t.arrows}
-	e.Phase, e.TID, e.Start = "s", s.byWorker, microseconds(s.woken)
+	e.Phase, e.TID, e.Start = "s", workerThread(s.byWorker), microseconds(s.woken)
 	t.event(e)
-	e.Phase, e.TID, e.Start, e.Into = "f", worker, microseconds(at), "e"
+	e.Phase, e.TID, e.Start, e.Into = "f", workerThread(worker), microseconds(at), "e"
 	t.event(e)
 }
 
@@ -222,12 +223,15 @@ func (t *traceWriter) mark(m Mark) {
 func (t *traceWriter) instant(worker int, name, class string, at time.Duration, args map[string]any) {
 	t.worker(worker)
 	t.event(traceEvent{
-		Name: name, Phase: "i", Class: class, Start: microseconds(at), PID: traceWorkers, TID: worker, Scope: "t",
-		Args: args,
+		Name: name, Phase: "i", Class: class, Start: microseconds(at), PID: traceWorkers, TID: workerThread(worker),
+		Scope: "t", Args: args,
 	})
 }
 
 func workerName(number int) string { return fmt.Sprintf("worker %d", number) }
+
+// workerThread is the thread of a worker. None is 0: Perfetto takes that for the thread whose number is the process's.
+func workerThread(number int) int { return number + 1 }
 
 // on names the fiber on the track of a worker.
 func (id fiberID) on(worker int) string {
@@ -266,22 +270,17 @@ func (t *traceWriter) stay(id fiberID, s *stay, end time.Duration, cause string)
 	if s.from >= 0 {
 		args["came from"] = workerName(s.from)
 	}
-	e := slice(s.state.String(), "state", s.since, end)
-	e.PID, e.TID, e.Args = traceFibers, s.thread, args
+	e := slice(s.state.String(), "state", traceFibers, s.thread, s.since, end)
+	e.Args = args
 	t.event(e)
 	if s.state != sched.Running {
 		return
 	}
-	e.Name, e.Class, e.PID, e.TID = id.on(s.worker), "run", traceWorkers, s.worker
+	e.Name, e.Class, e.PID, e.TID = id.on(s.worker), "run", traceWorkers, workerThread(s.worker)
 	t.event(e)
 	s.endTask(end)
 	for _, task := range s.tasks {
-		e := slice(task.name, "task", task.since, task.until)
-		if e.Name == "" {
-			e.Name = "task"
-		}
-		e.PID, e.TID = traceWorkers, s.worker
-		t.event(e)
+		t.event(slice(cmp.Or(task.name, "task"), "task", traceWorkers, e.TID, task.since, task.until))
 	}
 }
 
@@ -295,9 +294,11 @@ func described(args map[string]any, pairs ...string) map[string]any {
 	return args
 }
 
-func slice(name, class string, since, until time.Duration) traceEvent {
+func slice(name, class string, process, thread int, since, until time.Duration) traceEvent {
 	took := microseconds(until - since)
-	return traceEvent{Name: name, Phase: "X", Class: class, Start: microseconds(since), Took: &took}
+	return traceEvent{
+		Name: name, Phase: "X", Class: class, Start: microseconds(since), Took: &took, PID: process, TID: thread,
+	}
 }
 
 // name writes an event that names a process or a thread.

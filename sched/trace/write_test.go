@@ -141,7 +141,7 @@ func TestWriteTrace(t *testing.T) {
 			for i, s := range list {
 				switch at.pid {
 				case 1:
-					require.Equal(t, fmt.Sprintf("worker %d", at.tid), names[at])
+					require.Equal(t, fmt.Sprintf("worker %d", at.tid-1), names[at])
 					runs++
 					if i > 0 {
 						require.GreaterOrEqual(t, s.start(), list[i-1].end(), "two fibers ran at once on %s", names[at])
