@@ -7,20 +7,25 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"fiberlab/fiber"
 	"fiberlab/tests/internal/cbody"
 	"fiberlab/tests/internal/suite"
 )
 
-// held is how many fibers a fresh batch holds at once.
-const held = 10_000
+// held is how many fibers a fresh batch holds at once, and heldThreads how many threads.
+const (
+	held        = 10_000
+	heldThreads = 1000
+)
 
 // fewestPooled is how many fibers a pooled sub-benchmark makes even if b.N asks for less.
 const fewestPooled = 1000
@@ -78,13 +83,22 @@ func (k fiberKind) make(root *fiber.Fiber, hold bool) (*fiber.Fiber, error) {
 // whole: b.N is rounded up to a multiple of 10,000, also from 1. ns/op is the time from the first New until the last
 // fiber is suspended, divided by 10,000. It excludes ending the fibers, starting the process and reading its memory.
 // rss-B/fiber is the growth of the resident memory of the process, divided by 10,000, measured after a garbage
-// collection.
+// collection. faults/fiber is its page faults.
+//
+// thread: 1,000 threads of C, as fresh, which know nothing of fibers. Those of thread/go call Go and stay there. What
+// they have more than thread/c in memory and page faults, the Go runtime takes for a fresh Go fiber too. In ns/op they
+// also have the waits for a P.
 func BenchmarkCreate(b *testing.B) {
 	for _, k := range fiberKinds() {
 		b.Run(k.String()+"/pooled", func(b *testing.B) { benchmarkPooled(b, k) })
-		b.Run(k.String()+"/fresh", func(b *testing.B) { benchmarkFresh(b, k) })
+		b.Run(k.String()+"/fresh", func(b *testing.B) { benchmarkFresh(b, k.String(), held) })
+	}
+	for _, kind := range threadKinds {
+		b.Run(kind+"/fresh", func(b *testing.B) { benchmarkFresh(b, kind, heldThreads) })
 	}
 }
+
+var threadKinds = []string{"thread/c", "thread/go"}
 
 func benchmarkPooled(b *testing.B, k fiberKind) {
 	root, err := fiber.Attach(k.backend)
@@ -113,32 +127,36 @@ func benchmarkPooled(b *testing.B, k fiberKind) {
 	require.NoError(b, fiber.Drain())
 }
 
-func benchmarkFresh(b *testing.B, k fiberKind) {
-	batches := (b.N + held - 1) / held
+// benchmarkFresh measures batches of n fibers, or threads, of that kind.
+func benchmarkFresh(b *testing.B, kind string, n int) {
+	batches := (b.N + n - 1) / n
 	var elapsed time.Duration
-	var resident float64
+	var resident, faults float64
 	for range batches {
-		batch, err := startFreshBatch(k)
+		batch, err := startFreshBatch(kind)
 		require.NoError(b, err)
 		elapsed += batch.Elapsed
 		resident += float64(batch.Resident)
+		faults += float64(batch.Faults)
 	}
-	fibers := float64(batches * held)
+	fibers := float64(batches * n)
 	b.ReportMetric(float64(elapsed.Nanoseconds())/fibers, "ns/op")
 	b.ReportMetric(resident/fibers, "rss-B/fiber")
+	b.ReportMetric(faults/fibers, "faults/fiber")
 }
 
 // batch is what one fresh batch took.
 type batch struct {
 	Elapsed  time.Duration
 	Resident int64 // bytes
+	Faults   int64
 }
 
 // resultFile is where the process of a fresh batch writes what it took: the first of exec's ExtraFiles.
 const resultFile = 3
 
-// startFreshBatch runs TestFreshBatch in a child process, for the kind k alone.
-func startFreshBatch(k fiberKind) (batch, error) {
+// startFreshBatch runs TestFreshBatch in a child process, for that kind alone.
+func startFreshBatch(kind string) (batch, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return batch{}, err
@@ -146,7 +164,7 @@ func startFreshBatch(k fiberKind) (batch, error) {
 	defer read.Close()
 	command := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), os.Args[0], "-test.run=^TestFreshBatch$")
 	c := exec.Command(command[0], command[1:]...)
-	c.Env = append(os.Environ(), freshVariable+"="+k.String())
+	c.Env = append(os.Environ(), freshVariable+"="+kind)
 	c.ExtraFiles = []*os.File{write}
 	out, err := c.CombinedOutput()
 	write.Close()
@@ -155,7 +173,7 @@ func startFreshBatch(k fiberKind) (batch, error) {
 		err = json.NewDecoder(read).Decode(&result)
 	}
 	if err != nil {
-		return batch{}, fmt.Errorf("fresh batch of %v: %w: %s", k, err, out)
+		return batch{}, fmt.Errorf("fresh batch of %s: %w: %s", kind, err, out)
 	}
 	return result, nil
 }
@@ -163,17 +181,23 @@ func startFreshBatch(k fiberKind) (batch, error) {
 // TestFreshBatch holds many fibers of each kind at once. As the process of a fresh batch it does so for
 // one kind, and reports what it took.
 func TestFreshBatch(t *testing.T) {
+	asked := os.Getenv(freshVariable)
+	report := func(result batch, err error) {
+		require.NoError(t, err)
+		require.NoError(t, json.NewEncoder(os.NewFile(resultFile, "result")).Encode(result))
+	}
 	for _, k := range fiberKinds() {
-		switch os.Getenv(freshVariable) {
+		switch asked {
 		case "":
 			_, err := freshBatch(k, held/10)
 			require.NoError(t, err, k)
 			require.NoError(t, fiber.Drain())
 		case k.String():
-			result, err := freshBatch(k, held)
-			require.NoError(t, err)
-			require.NoError(t, json.NewEncoder(os.NewFile(resultFile, "result")).Encode(result))
+			report(freshBatch(k, held))
 		}
+	}
+	if slices.Contains(threadKinds, asked) {
+		report(measure(func() error { return cbody.StartThreads(heldThreads, asked == "thread/go") }))
 	}
 }
 
@@ -185,27 +209,22 @@ func freshBatch(k fiberKind, n int) (batch, error) {
 	}
 	fibers := make([]*fiber.Fiber, n)
 	clear(fibers) // touches the pages now
-	before, err := residentBytes()
+	result, err := measure(func() error {
+		for i := range fibers {
+			f, err := k.make(root, true)
+			if err != nil {
+				return err
+			}
+			if err := root.SwitchTo(f); err != nil {
+				return err
+			}
+			fibers[i] = f
+		}
+		return nil
+	})
 	if err != nil {
 		return batch{}, err
 	}
-	start := time.Now()
-	for i := range fibers {
-		f, err := k.make(root, true)
-		if err != nil {
-			return batch{}, err
-		}
-		if err := root.SwitchTo(f); err != nil {
-			return batch{}, err
-		}
-		fibers[i] = f
-	}
-	result := batch{Elapsed: time.Since(start)}
-	after, err := residentBytes()
-	if err != nil {
-		return batch{}, err
-	}
-	result.Resident = after - before
 	for _, f := range fibers {
 		if err := root.SwitchTo(f); err != nil {
 			return batch{}, err
@@ -215,6 +234,32 @@ func freshBatch(k fiberKind, n int) (batch, error) {
 		}
 	}
 	return result, root.Detach()
+}
+
+// measure returns what make took.
+func measure(make func() error) (batch, error) {
+	before, err := residentBytes()
+	if err != nil {
+		return batch{}, err
+	}
+	faults, start := pageFaults(), time.Now()
+	err = make()
+	result := batch{Elapsed: time.Since(start), Faults: pageFaults() - faults}
+	if err != nil {
+		return batch{}, err
+	}
+	after, err := residentBytes()
+	result.Resident = after - before
+	return result, err
+}
+
+// pageFaults is how many page faults this process has had that read nothing from a disk.
+func pageFaults() int64 {
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return usage.Minflt
 }
 
 // residentBytes is the resident memory of this process after garbage is collected and given back.

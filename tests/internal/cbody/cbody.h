@@ -43,5 +43,7 @@ void cbody_hold(void *root);      /* switches to root, a fiber, once */
 /* Functions. */
 void cbody_call_go(uintptr_t callback);
 int64_t cbody_deep_call_go(uintptr_t callback, int64_t depth); /* answers broken */
+int cbody_start(int threads, int in_go); /* starts threads that stay, and returns an errno */
+void cbody_stay(void);                   /* does not return */
 
 #endif
