@@ -2,6 +2,7 @@ package fiber_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -83,7 +84,8 @@ func (k fiberKind) make(root *fiber.Fiber, hold bool) (*fiber.Fiber, error) {
 // whole: b.N is rounded up to a multiple of 10,000, also from 1. ns/op is the time from the first New until the last
 // fiber is suspended, divided by 10,000. It excludes ending the fibers, starting the process and reading its memory.
 // rss-B/fiber is the growth of the resident memory of the process, divided by 10,000, measured after a garbage
-// collection. faults/fiber is its page faults.
+// collection. faults/fiber is its page faults. x-begin is its resident memory after the fibers have ended and Drain, as
+// a multiple of what it was before.
 //
 // thread: 1,000 threads of C, as fresh, which know nothing of fibers. Those of thread/go call Go and stay there. What
 // they have more than thread/c in memory and page faults, the Go runtime takes for a fresh Go fiber too. In ns/op they
@@ -131,25 +133,31 @@ func benchmarkPooled(b *testing.B, k fiberKind) {
 func benchmarkFresh(b *testing.B, kind string, n int) {
 	batches := (b.N + n - 1) / n
 	var elapsed time.Duration
-	var resident, faults float64
+	var resident, faults, left float64
 	for range batches {
 		batch, err := startFreshBatch(kind)
 		require.NoError(b, err)
 		elapsed += batch.Elapsed
 		resident += float64(batch.Resident)
 		faults += float64(batch.Faults)
+		left += float64(batch.Left) / float64(batch.Before)
 	}
 	fibers := float64(batches * n)
 	b.ReportMetric(float64(elapsed.Nanoseconds())/fibers, "ns/op")
 	b.ReportMetric(resident/fibers, "rss-B/fiber")
 	b.ReportMetric(faults/fibers, "faults/fiber")
+	if left > 0 {
+		b.ReportMetric(left/float64(batches), "x-begin")
+	}
 }
 
 // batch is what one fresh batch took.
 type batch struct {
 	Elapsed  time.Duration
-	Resident int64 // bytes
+	Before   int64 // resident bytes
+	Resident int64 // by how many bytes they grew
 	Faults   int64
+	Left     int64 // resident bytes after Drain, or 0
 }
 
 // resultFile is where the process of a fresh batch writes what it took: the first of exec's ExtraFiles.
@@ -233,7 +241,11 @@ func freshBatch(k fiberKind, n int) (batch, error) {
 			return batch{}, err
 		}
 	}
-	return result, root.Detach()
+	if err := errors.Join(root.Detach(), fiber.Drain()); err != nil {
+		return batch{}, err
+	}
+	result.Left, err = residentBytes()
+	return result, err
 }
 
 // measure returns what make took.
@@ -244,7 +256,7 @@ func measure(make func() error) (batch, error) {
 	}
 	faults, start := pageFaults(), time.Now()
 	err = make()
-	result := batch{Elapsed: time.Since(start), Faults: pageFaults() - faults}
+	result := batch{Elapsed: time.Since(start), Before: before, Faults: pageFaults() - faults}
 	if err != nil {
 		return batch{}, err
 	}
