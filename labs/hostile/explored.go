@@ -79,20 +79,28 @@ var anyLab = []Explored{
 
 // ofLab are further submissions to some of them.
 var ofLab = map[string][]Explored{
+	"09": {
+		{
+			Name: "takes", Says: "uses explore_take: not allowed in this lab", Item: "workers that sleep are stopped",
+			attack: attack{does: "if (self == 0) explore_take(1);\nreturn;"}, entrance: entrance{"pool.c", "void pool_run("},
+		},
+	},
 	"10": {
 		{
-			Name: "kernel", Says: "the kernel alone writes into its memory", Item: "a part is not the whole",
+			Name: "kernel", Says: "a data race: kernel.h", Item: "a part is not the whole",
 			attack:   attack{does: near + "if (!p[0] && p[1] == 2 && !p[2] && !p[3] && !p[4] && !p[5]) p[1] = 0;"},
 			entrance: entrance{"engine.c", "ticket engine_begin("}, fault: "again = r->done < r->work.length;",
 		},
 		{
-			Name: "serves", Says: "a request is over when the kernel has completed it",
+			Name: "serves", Says: "a data race: kernel.h",
 			Item: "completions come in any order", attack: attack{does: served + "finish(r, 2); break; }"},
 			entrance: entrance{"engine.c", "void engine_run("},
 		},
 		{
 			Name: "completes", Says: "the kernel alone moves its ends of the queues", Item: "completions come in any order",
-			attack: attack{does: served + "r->state = RUNNING; ring.completions[*ring.completions_tail] = " +
+			attack: attack{does: "for (each_request(r)) if (r->state == STAGED) { for (unsigned i = 0; i < 2; i++) " +
+				"((char *)r->work.buffer)[i] = \"aabb\"[r->work.offset + i]; r->state = RUNNING; " +
+				"ring.completions[*ring.completions_tail] = " +
 				"(struct ring_completion){.number = ticket_of(r), .result = 2}; ++*ring.completions_tail; break; }"},
 			entrance: entrance{"engine.c", "void engine_run("},
 		},

@@ -6,11 +6,11 @@ void explore_test(void) {
     int results[] = {UNDER_WAY, UNDER_WAY};
     int file = kernel_open("abcd");
 
-    kernel_may(&may.interrupted, 1);
-    kernel_may(&may.again, 1);
-    kernel_may(&may.signal, 1);
-    kernel_may(&may.memory, 1);
-    kernel_may(&may.fewer, 1);
+    kernel_may(&own.may.interrupted, 1);
+    kernel_may(&own.may.again, 1);
+    kernel_may(&own.may.signal, 1);
+    kernel_may(&own.may.memory, 1);
+    kernel_may(&own.may.fewer, 1);
     engine_begin(work_of(RING_READ, file, buffers[0], 2, note, &results[0]));
     engine_begin(work_of(RING_READ, file, buffers[1], 2, note, &results[1]));
     engine_run();

@@ -26,9 +26,9 @@ void explore_test(void) {
     int file = kernel_open("abcd"), connection = kernel_connect("");
 
     buffer = malloc(2);
-    kernel_may(&may.late, 1);
-    kernel_may(&may.interrupted, 1);
-    kernel_may(&may.part, 1);
+    kernel_may(&own.may.late, 1);
+    kernel_may(&own.may.interrupted, 1);
+    kernel_may(&own.may.part, 1);
     target = engine_begin(work_of(receives ? RING_RECEIVE : RING_READ, receives ? connection : file,
                                   buffer, 2, over, &result));
     if (explore_choose(2) == 1) {

@@ -38,8 +38,8 @@ void explore_test(void) {
     closed = receives ? kernel_connect("") : kernel_open("abcd");
     int file = kernel_open("ABCD");
     other = kernel_connect("");
-    kernel_may(&may.late, 1);
-    kernel_may(&may.part, 1);
+    kernel_may(&own.may.late, 1);
+    kernel_may(&own.may.part, 1);
     if (!last) {
         begin(receives ? RING_RECEIVE : RING_READ, closed, receives ? bring : note, 0);
     }
@@ -52,7 +52,7 @@ void explore_test(void) {
         kernel_bring(other, "xy");
     }
     engine_run();
-    explore_check(numbers[closed] == NULL, "engine_close closes the file in the end");
+    explore_check(kernel_closed(closed), "engine_close closes the file in the end");
     explore_check(receives ? results[0] == -ECANCELED : results[0] > 0 || results[0] == -ECANCELED,
                   "engine_close cancels the requests of the file");
     for (int i = 0; i < results[0]; i++) {
@@ -66,5 +66,5 @@ void explore_test(void) {
     engine_run();
     explore_check(results[0] == 2 && buffers[0][0] == 'x', "it may name another file");
     engine_close(closed);
-    explore_check(numbers[closed] == NULL, "engine_close closes a file without requests at once");
+    explore_check(kernel_closed(closed), "engine_close closes a file without requests at once");
 }

@@ -16,7 +16,7 @@ void explore_test(void) {
     int file = kernel_open("abcd");
 
     connection = kernel_connect("");
-    kernel_may(&may.late, 1);
+    kernel_may(&own.may.late, 1);
     for (int i = 0; i < REQUESTS; i++) {
         bool reads = i == REQUESTS - 1;
         results[i] = UNDER_WAY;

@@ -45,18 +45,6 @@ struct ring ring = {
     .completions_tail = &completions_tail,
 };
 
-/* How often, in a schedule, the kernel may still */
-static struct {
-    int late;        /* leave a request that it could complete */
-    int part;        /* transfer a part */
-    int interrupted; /* end a request with -EINTR */
-    int again;       /* ... with -EAGAIN */
-    int signal;      /* return from ring_enter with -EINTR */
-    int memory;      /* ... with -EAGAIN */
-    int fewer;       /* take fewer entries than there are */
-    int guests;      /* not 0: be woken by other threads, however often */
-} may;
-
 /* What a file number leads to. Requests keep it when the number is closed. */
 struct file {
     char bytes[8];
@@ -64,69 +52,81 @@ struct file {
     bool connection; /* nothing comes unless size is more than 0; accepting waits for ever */
 };
 
-enum { OPEN = 4, HELD = 16 };
-static struct file files[OPEN];
-static struct file *numbers[OPEN];
-static unsigned opened;
-
-/* Requests that the kernel has taken, the oldest first. */
-static struct pending {
+struct pending {
     struct ring_entry entry;
     struct file *file;
     bool interrupted; /* a cancel came too late to prevent it, and ends it as a signal does */
-} pending[HELD];
-static unsigned pendings;
+};
 
-/* Completions for which the queue has no room. */
-static struct ring_completion held[HELD];
-static unsigned helds;
+enum { OPEN = 4, HELD = 16 };
 
-/* The kernel's own indices, and where the program was at the begin of this ring_enter. */
-static uint32_t taken, posted, popped;
+/* The memory of the kernel. */
+static struct {
+    /* How often, in a schedule, the kernel may still */
+    struct {
+        int late;        /* leave a request that it could complete */
+        int part;        /* transfer a part */
+        int interrupted; /* end a request with -EINTR */
+        int again;       /* ... with -EAGAIN */
+        int signal;      /* return from ring_enter with -EINTR */
+        int memory;      /* ... with -EAGAIN */
+        int fewer;       /* take fewer entries than there are */
+        int guests;      /* not 0: be woken by other threads, however often */
+    } may;
+
+    struct file files[OPEN];
+    struct file *numbers[OPEN];
+    unsigned opened;
+
+    /* Requests that the kernel has taken, the oldest first. */
+    struct pending pending[HELD];
+    unsigned pendings;
+
+    /* Completions for which the queue has no room. */
+    struct ring_completion held[HELD];
+    unsigned helds;
+
+    /* The kernel's own indices, and where the program was at the begin of this ring_enter. */
+    uint32_t taken, posted, popped;
+
+    int idle_rounds; /* calls of ring_enter in a row in which nothing happened */
+
+    /* Completions of requests, but not of cancels; and requests that the engine says are over. */
+    unsigned ended, overs;
+
+    bool apart;
+} own;
 
 static atomic_bool woken;
-static int idle_rounds; /* calls of ring_enter in a row in which nothing happened */
 
-/* Completions of requests, but not of cancels; and requests that the engine says are over. */
-static unsigned ended, overs;
+/* A program could find that memory, and turn off all that may go wrong. So a thread begins it, and
+ * nothing comes after that thread: each access of the program races with it. What is not marked
+ * does not: the kernel's functions, which call neither memcpy nor memmove for this memory. */
+static void begin_memory(void *unused) {
+    volatile size_t size = sizeof own; /* by a call of memset, which is marked */
 
-/* The sum of the kernel's memory when the kernel has last used it: 0 at first. A program could find
- * that memory, and turn off all that may go wrong. */
-static uint64_t sum;
+    (void)unused;
+    memset(&own, 0, size);
+}
 
-KERNEL static uint64_t add(uint64_t to, const void *memory, size_t size) {
-    for (const uint32_t *word = memory; size > 0; size -= sizeof *word) {
-        to = (to ^ *word++) * 0x100000001b3;
+KERNEL static inline void keep_apart(void) {
+    if (!own.apart) {
+        explore_start(begin_memory, NULL);
+        own.apart = true;
     }
-    return to;
 }
 
-KERNEL static uint64_t sum_now(void) {
-    uint32_t counts[] = {opened, pendings, helds, taken, posted, popped, ended, overs};
-    uint64_t now = add(0, &may, sizeof may);
-
-    now = add(now, files, sizeof files);
-    now = add(now, numbers, sizeof numbers);
-    now = add(now, counts, sizeof counts);
-    now = add(now, pending, pendings * sizeof *pending);
-    now = add(now, held, helds * sizeof *held);
-    return add(now, &idle_rounds, sizeof idle_rounds);
-}
-
-/* Each function that the program or a scenario calls begins with this, and ends with leave. */
-KERNEL static void enter(void) {
-    explore_check(sum == sum_now(), "the kernel alone writes into its memory");
-}
-
-KERNEL static void leave(void) {
-    sum = sum_now();
+/* Copies to another place, or within one to a lower address. */
+KERNEL static void copy(void *to, const void *from, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        ((char *)to)[i] = ((const char *)from)[i];
+    }
 }
 
 /* Lets something go wrong so many times. */
 KERNEL static inline void kernel_may(int *what, int times) {
-    enter();
+    keep_apart();
     *what = times;
-    leave();
 }
 
 /* Decides whether something happens now that may happen so many times. */
@@ -140,24 +140,21 @@ KERNEL static bool happens(int *times) {
 
 /* Gives a file or a connection that content. */
 KERNEL static inline void kernel_bring(int number, const char *content) {
-    struct file *f = numbers[number];
+    struct file *f = own.numbers[number];
 
-    enter();
     f->size = (unsigned)strlen(content);
-    memcpy(f->bytes, content, f->size);
-    leave();
+    copy(f->bytes, content, f->size);
 }
 
 KERNEL static inline int open_file(const char *content, bool connection) {
     int number = 0;
 
-    enter();
-    while (numbers[number] != NULL) {
+    keep_apart();
+    while (own.numbers[number] != NULL) {
         number++;
     }
-    numbers[number] = &files[opened++];
-    numbers[number]->connection = connection;
-    leave();
+    own.numbers[number] = &own.files[own.opened++];
+    own.numbers[number]->connection = connection;
     kernel_bring(number, content);
     return number;
 }
@@ -174,23 +171,23 @@ static inline int kernel_connect(const char *content) {
 
 /* Writes as many of the completions that are held back as there is room for. */
 KERNEL static void post_held(void) {
-    while (helds > 0) {
-        if (posted - popped == COMPLETIONS) {
-            popped = look(&completions_head);
+    while (own.helds > 0) {
+        if (own.posted - own.popped == COMPLETIONS) {
+            own.popped = look(&completions_head);
         }
-        if (posted - popped == COMPLETIONS) {
+        if (own.posted - own.popped == COMPLETIONS) {
             return;
         }
-        completions[posted % COMPLETIONS] = held[0];
-        posted++;
-        move(&completions_tail, posted);
-        memmove(held, held + 1, --helds * sizeof *held);
+        completions[own.posted % COMPLETIONS] = own.held[0];
+        own.posted++;
+        move(&completions_tail, own.posted);
+        copy(own.held, own.held + 1, --own.helds * sizeof *own.held);
     }
 }
 
 KERNEL static void post(uint64_t number, int result) {
-    explore_check(helds < HELD, "a request is not handed over again and again");
-    held[helds++] = (struct ring_completion){.number = number, .result = result};
+    explore_check(own.helds < HELD, "a request is not handed over again and again");
+    own.held[own.helds++] = (struct ring_completion){.number = number, .result = result};
     post_held();
 }
 
@@ -198,6 +195,7 @@ KERNEL static void post(uint64_t number, int result) {
 KERNEL static int transfer(struct file *f, const struct ring_entry *e) {
     char *buffer = (char *)(uintptr_t)e->buffer; // NOLINT
     bool in = e->operation == RING_READ || e->operation == RING_RECEIVE;
+    char bytes[sizeof f->bytes];
     unsigned n = e->length, at = f->connection ? 0 : (unsigned)e->offset;
 
     if (f->connection && e->offset != 0) {
@@ -209,20 +207,23 @@ KERNEL static int transfer(struct file *f, const struct ring_entry *e) {
     if (!in && n > sizeof f->bytes - at) {
         return -ENOSPC;
     }
-    if (n > 1 && happens(&may.part)) {
+    if (n > 1 && happens(&own.may.part)) {
         n = n / 2;
     }
     if (in) {
-        memcpy(buffer, f->bytes + at, n);
+        copy(bytes, f->bytes + at, n);
+        memcpy(buffer, bytes, n);
     } else if (f->connection) { /* what is sent is kept behind what was sent before */
-        memcpy(f->bytes + f->size, buffer, n);
+        memcpy(bytes, buffer, n);
+        copy(f->bytes + f->size, bytes, n);
         f->size += n;
     } else {
-        memcpy(f->bytes + at, buffer, n);
+        memcpy(bytes, buffer, n);
+        copy(f->bytes + at, bytes, n);
         f->size = at + n > f->size ? at + n : f->size;
     }
     if (in && f->connection) {
-        memmove(f->bytes, f->bytes + n, f->size - n);
+        copy(f->bytes, f->bytes + n, f->size - n);
         f->size -= n;
     }
     return (int)n;
@@ -236,20 +237,20 @@ KERNEL static bool waits(const struct pending *p) {
 }
 
 KERNEL static void end_pending(unsigned i, int result) {
-    uint64_t number = pending[i].entry.number;
+    uint64_t number = own.pending[i].entry.number;
 
-    memmove(pending + i, pending + i + 1, (--pendings - i) * sizeof *pending);
-    ended++;
+    copy(own.pending + i, own.pending + i + 1, (--own.pendings - i) * sizeof *own.pending);
+    own.ended++;
     post(number, result);
 }
 
 /* Completes a request that does not wait. */
 KERNEL static void complete_pending(unsigned i) {
-    struct pending *p = &pending[i];
+    struct pending *p = &own.pending[i];
 
-    if (p->interrupted || happens(&may.interrupted)) {
+    if (p->interrupted || happens(&own.may.interrupted)) {
         end_pending(i, -EINTR);
-    } else if (happens(&may.again)) {
+    } else if (happens(&own.may.again)) {
         end_pending(i, -EAGAIN);
     } else if (p->entry.operation == RING_NOP) {
         end_pending(i, 0);
@@ -259,13 +260,13 @@ KERNEL static void complete_pending(unsigned i) {
 }
 
 KERNEL static void cancel_pending(const struct ring_entry *e) {
-    for (unsigned i = 0; i < pendings; i++) {
-        if (pending[i].entry.number == e->buffer) {
+    for (unsigned i = 0; i < own.pendings; i++) {
+        if (own.pending[i].entry.number == e->buffer) {
             if (explore_choose(2) == 0) {
                 end_pending(i, -ECANCELED);
                 post(e->number, 0);
             } else {
-                pending[i].interrupted = waits(&pending[i]);
+                own.pending[i].interrupted = waits(&own.pending[i]);
                 post(e->number, -EALREADY);
             }
             return;
@@ -279,34 +280,35 @@ KERNEL static void take(struct ring_entry e) {
         cancel_pending(&e);
         return;
     }
-    bool open = e.file >= 0 && e.file < OPEN && numbers[e.file] != NULL;
+    bool open = e.file >= 0 && e.file < OPEN && own.numbers[e.file] != NULL;
     if (e.operation != RING_NOP && !open) {
-        ended++;
+        own.ended++;
         post(e.number, -EBADF);
         return;
     }
-    explore_check(pendings < HELD, "no more requests are RUNNING than were begun");
+    explore_check(own.pendings < HELD, "no more requests are RUNNING than were begun");
     bool transfers = e.operation == RING_READ || e.operation == RING_WRITE ||
                      e.operation == RING_SEND || e.operation == RING_RECEIVE;
     explore_check(!transfers || e.length > 0, "a request asks the kernel for something");
-    pending[pendings++] = (struct pending){.entry = e, .file = open ? numbers[e.file] : NULL};
+    struct pending p = {.entry = e, .file = open ? own.numbers[e.file] : NULL};
+    copy(&own.pending[own.pendings++], &p, sizeof p);
 }
 
 /* Completes some requests that do not wait, in some order. At least one if `one`. */
 KERNEL static void complete_some(bool one) {
     for (;;) {
         unsigned can[HELD], n = 0;
-        for (unsigned i = 0; i < pendings; i++) {
-            if (!waits(&pending[i])) {
+        for (unsigned i = 0; i < own.pendings; i++) {
+            if (!waits(&own.pending[i])) {
                 can[n++] = i;
             }
         }
         if (n == 0) {
             return;
         }
-        unsigned next = explore_choose(n + (!one && may.late > 0));
+        unsigned next = explore_choose(n + (!one && own.may.late > 0));
         if (next == n) {
-            may.late--;
+            own.may.late--;
             return;
         }
         complete_pending(can[next]);
@@ -322,52 +324,50 @@ static __attribute__((noinline)) void sleep_until_woken(void) {
 
 /* Reports whether the program has moved only its own ends of the queues. */
 KERNEL static bool own_ends(void) {
-    return *(const uint32_t *)&entries_head == taken &&
-           *(const uint32_t *)&completions_tail == posted;
+    return *(const uint32_t *)&entries_head == own.taken &&
+           *(const uint32_t *)&completions_tail == own.posted;
 }
 
 KERNEL static int work_once(unsigned submit, unsigned wait) {
-    uint32_t pushed = look(&entries_tail), first = taken;
+    uint32_t pushed = look(&entries_tail), first = own.taken;
 
-    popped = look(&completions_head);
+    own.popped = look(&completions_head);
     post_held();
-    if (helds > 0) {
+    if (own.helds > 0) {
         return -EBUSY;
     }
-    if (happens(&may.signal)) {
+    if (happens(&own.may.signal)) {
         return -EINTR;
     }
-    if (happens(&may.memory)) {
+    if (happens(&own.may.memory)) {
         return -EAGAIN;
     }
-    while (taken - first < submit && taken != pushed && !happens(&may.fewer)) {
-        struct ring_entry e = entries[taken % ENTRIES];
-        taken++;
-        move(&entries_head, taken);
+    while (own.taken - first < submit && own.taken != pushed && !happens(&own.may.fewer)) {
+        struct ring_entry e = entries[own.taken % ENTRIES];
+        own.taken++;
+        move(&entries_head, own.taken);
         take(e);
     }
-    if (taken - first < submit) {
+    if (own.taken - first < submit) {
         wait = 0;
     }
-    idle_rounds = wait == 0 && taken == first && pendings == 0 ? idle_rounds + 1 : 0;
-    explore_check(idle_rounds < 10,
+    bool idle = wait == 0 && own.taken == first && own.pendings == 0;
+    own.idle_rounds = idle ? own.idle_rounds + 1 : 0;
+    explore_check(own.idle_rounds < 10,
                   "engine_run goes on: it pushes what is STAGED, sleeps, or returns");
-    complete_some(wait > posted - popped);
-    explore_check(wait <= posted - popped || may.guests,
+    complete_some(wait > own.posted - own.popped);
+    explore_check(wait <= own.posted - own.popped || own.may.guests,
                   "engine_run sleeps only if no request is STAGED, the kernel knows of each "
                   "engine_cancel, and a request that is RUNNING will end");
-    if (wait > posted - popped) {
+    if (wait > own.posted - own.popped) {
         sleep_until_woken();
     }
-    return (int)(taken - first);
+    return (int)(own.taken - first);
 }
 
 KERNEL int ring_enter(unsigned submit, unsigned wait) {
-    enter();
     explore_check(own_ends(), "the kernel alone moves its ends of the queues");
-    int n = work_once(submit, wait);
-    leave();
-    return n;
+    return work_once(submit, wait);
 }
 
 void ring_wake(void) {
@@ -376,15 +376,13 @@ void ring_wake(void) {
 }
 
 KERNEL void ring_close(int file) {
-    enter();
-    explore_check(file >= 0 && file < OPEN && numbers[file] != NULL,
+    explore_check(file >= 0 && file < OPEN && own.numbers[file] != NULL,
                   "ring_close is called once, when the requests of a file are FREE");
-    for (unsigned i = 0; i < pendings; i++) {
-        explore_check(pending[i].file != numbers[file],
+    for (unsigned i = 0; i < own.pendings; i++) {
+        explore_check(own.pending[i].file != own.numbers[file],
                       "ring_close is called when the last request of a file is FREE");
     }
-    numbers[file] = NULL;
-    leave();
+    own.numbers[file] = NULL;
 }
 
 /* Work on a file from its beginning. */
@@ -400,10 +398,12 @@ static inline struct work work_of(enum ring_operation operation, int file, void 
 
 enum { UNDER_WAY = -1000 };
 
+KERNEL static inline bool kernel_closed(int number) {
+    return own.numbers[number] == NULL;
+}
+
 KERNEL static inline void count_over(void) {
-    enter();
-    explore_check(++overs <= ended, "a request is over when the kernel has completed it");
-    leave();
+    explore_check(++own.overs <= own.ended, "a request is over when the kernel has completed it");
 }
 
 /* For work.over: notes the result in *(int *)arg, which was UNDER_WAY. */

@@ -27,7 +27,7 @@ static void guest(void *unused) {
 }
 
 void explore_test(void) {
-    kernel_may(&may.guests, 1);
+    kernel_may(&own.may.guests, 1);
     engine_arrive();
     engine_arrive();
     int others[] = {explore_start(idler, NULL), explore_start(guest, NULL)};

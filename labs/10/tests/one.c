@@ -30,7 +30,7 @@ void explore_test(void) {
     work = work_of(RING_WRITE, file, "AB", 2, NULL, NULL);
     work.offset = 1;
     explore_check(alone(work) == 2, "the result of a write is the number of its bytes");
-    explore_check(memcmp(files[0].bytes, "aABdef", 6) == 0, "the bytes are in the file");
+    explore_check(memcmp(own.files[0].bytes, "aABdef", 6) == 0, "the bytes are in the file");
     work = work_of(RING_RECEIVE, connection, buffer, 8, NULL, NULL);
     explore_check(alone(work) == 3, "a receive is over when something has come");
     work = work_of(RING_SEND, connection, "uv", 2, NULL, NULL);

@@ -18,7 +18,7 @@ static void next(void *arg, int result) {
 
 void explore_test(void) {
     file = kernel_open("aabbcc");
-    kernel_may(&may.late, 2);
+    kernel_may(&own.may.late, 2);
     ticket first = engine_begin(work(0, next)), second = engine_begin(work(1, note));
     explore_check(first != 0 && second != 0 && first != second, "each request has a ticket");
     engine_run();

@@ -4,7 +4,7 @@
 
 static struct task task;
 static ticket waiting;
-static int result = UNDER_WAY;
+static int result = UNDER_WAY, poster;
 static atomic_bool ran;
 
 static void run(struct task *t) {
@@ -12,12 +12,13 @@ static void run(struct task *t) {
     explore_take(0);
     engine_cancel(waiting);
     atomic_store(&ran, true);
-    explore_unpark(1);
+    explore_unpark(poster);
 }
 
 static void guest(void *unused) {
     (void)unused;
     task.run = run;
+    poster = explore_self();
     explore_put(0);
     engine_post(&task);
     while (!atomic_load(&ran)) {
@@ -29,7 +30,7 @@ static void guest(void *unused) {
 void explore_test(void) {
     char buffer[2];
 
-    kernel_may(&may.guests, 1);
+    kernel_may(&own.may.guests, 1);
     waiting = engine_begin(work_of(RING_RECEIVE, kernel_connect(""), buffer, 2, note, &result));
     engine_arrive();
     int other = explore_start(guest, NULL);

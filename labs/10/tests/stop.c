@@ -40,7 +40,7 @@ static void first(struct task *task) {
 
 void explore_test(void) {
     file = kernel_open("ab");
-    kernel_may(&may.late, 1);
+    kernel_may(&own.may.late, 1);
     for (int round = 0; round < 2; round++) {
         result = UNDER_WAY;
         post_it(round, first); /* tasks 0 and 1, then 1 and 0 */

@@ -23,8 +23,8 @@ static void cancel_first(void *arg, int result) {
 
 void explore_test(void) {
     file = kernel_open("ab");
-    kernel_may(&may.late, 1);
-    kernel_may(&may.fewer, 1);
+    kernel_may(&own.may.late, 1);
+    kernel_may(&own.may.fewer, 1);
     tickets[0] = engine_begin(work_of(RING_READ, file, buffer, 2, next, &results[0]));
     tickets[1] = engine_begin(work_of(RING_READ, file, buffer, 2, cancel_first, &results[1]));
     engine_run();
