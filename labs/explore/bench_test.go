@@ -16,7 +16,7 @@ import (
 // (testdata/bench/deque.c). The explorer runs them, and relacy where it is installed (Debian: apt-get install
 // relacy-dev). They run in turn, so that noise hits all of them. Each figure is a median.
 //
-//	nice -n -19 go test -run '^$' -bench Schedules -benchtime 20x ./labs/explore
+//	nice -n -19 go test -run '^$' -bench Schedules -benchtime 10x -count 5 ./labs/explore
 func BenchmarkSchedules(b *testing.B) {
 	const schedules = "200000" // there are more
 	own := []string{explored(b, "deque.c"), "--seconds", "99", "--schedules", schedules}

@@ -39,9 +39,9 @@
 #endif
 #define engine explore_engine
 
-/* A part of each access: inlined although it is large. */
+/* Inlined although it is large: each access does it. */
 #define PART static inline __attribute__((always_inline))
-/* Apart from what each access does, which so saves fewer registers. */
+/* Never inlined: so its callers save fewer registers. */
 #define APART __attribute__((noinline))
 
 enum {
@@ -61,7 +61,7 @@ struct store {
     vclock seen;      /* for each thread, its step that first wrote or read it; SC_LANE: its number
                          among the seq_cst stores */
     struct view view; /* what a load with acquire learns */
-    struct view thread_view; /* view without what a read-modify-write has read */
+    struct view thread_view; /* the same, without what a read-modify-write took over */
     vclock cause;            /* what led to it: see model.c */
     vclock readers;          /* what led to the loads that read it */
     uint64_t value;
@@ -189,7 +189,8 @@ static inline vclock own_time(const struct thread *t) {
     return t->view.hb & ~t->others;
 }
 
-/* Not 0: the lanes of others in which an access did not happen before the next step of t. */
+/* The accesses of other threads that did not happen before the next step of t: lanes that are not
+ * 0. */
 static inline vclock unordered(const struct thread *t, vclock accesses) {
     return beyond(accesses, t->view.hb) & t->others;
 }
@@ -338,7 +339,7 @@ extern struct engine *engine;
 enum readiness {
     BLOCKED,
     SPINNING,    /* it looks again when no other thread can run */
-    SPURIOUS,    /* it may wake without a reason: no progress can be built on that */
+    SPURIOUS,    /* it may wake without a reason, or sleep for ever */
     BY_DEADLINE, /* its deadline will come */
     READY,
 };

@@ -84,7 +84,7 @@ static bool overlap(const struct place *p, uintptr_t address, size_t size) {
     return p->address < address + size && address < p->address + p->size;
 }
 
-/* Fails the schedule: an access of t races with one of `accesses`. Some of these are `writes`. */
+/* Fails the schedule: an access of t races with one of `accesses`, of which `writes` is a part. */
 static _Noreturn void race(const struct thread *t, vclock writes, vclock accesses, bool write,
                            uintptr_t address) {
     bool other_write = any(unordered(t, writes));
@@ -119,7 +119,7 @@ static void plain_piece(struct thread *t, uintptr_t address, size_t size, bool w
         if (write && p->stores)
             p->rewritten = t->number + 1;
     }
-    /* A release that comes before this access, in the same thread, does not order it. */
+    /* It counts as a part of the next step, since a release in the last one does not order it. */
     vclock next = (t->view.hb + 1) & ~t->others;
 
     if (write)

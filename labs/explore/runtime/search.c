@@ -14,15 +14,15 @@
  * and any other. When all continuations of a state that begin with thread u were tried, u sleeps in
  * the other ones. It wakes with the first step that depends on its next one. If u ran before such a
  * step, the schedule would be equivalent to one in which u runs first, and that one was tried. So a
- * schedule is given up when all threads that could run are asleep. What a thread may choose in its
- * next step (values, failures, deadlines) depends only on steps that its step depends on, so a
- * thread sleeps with all its choices. The loads that model.c leaves out are decided by what led to
- * a step, which is the same in equivalent schedules.
+ * schedule is given up when all threads that could run are asleep.
  *
- * A thread that stops, and never goes on, does so right after one of its steps. A later moment is
- * the same, as no other thread sees it. So this choice is there only for the thread that ran last.
- * Its alternative has no effect on who sleeps: a schedule that begins with another thread does not
- * have it any more.
+ * A thread sleeps with all choices of its next step (values, failures, deadlines): they change only
+ * by a step that wakes it. The loads that model.c leaves out are the same in equivalent schedules,
+ * as the same steps led to each.
+ *
+ * A thread that stops, and never goes on, does so right after one of its steps. To stop later is
+ * the same, as no other thread sees it. So only the thread that ran last has this choice. It puts
+ * no thread to sleep: once another thread has gone on, the choice is no longer there.
  *
  * RANDOM gives the threads random priorities and runs the one with the highest. At a few random
  * moments the running thread falls to the lowest. This is PCT (S. Burckhardt and others, ASPLOS

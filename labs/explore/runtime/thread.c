@@ -1,8 +1,8 @@
 /* The threads of the program: fibers, switched by this project's bare swap.
  *
  * A thread runs up to its next visible step, announces it, and the search chooses who goes on. A
- * new thread runs at once up to its first visible step. What it does until then touches nothing
- * that others can see, unless it races. Races are found in any order. */
+ * new thread runs at once up to its first visible step. No other thread sees when it does what
+ * comes before that, unless they race. A race is found in whatever order the two accesses are. */
 #include "engine.h"
 
 #include <sys/mman.h>
