@@ -160,27 +160,25 @@ func (t *traceWriter) transition(e Event) {
 	s := t.of(id)
 	t.worker(e.Worker)
 	t.stay(id, s, e.At, e.Why.String())
-	next := stay{state: e.To, since: e.At, why: e.Why, thread: s.thread, begun: true, task: e.Task, call: e.For,
-		worker: e.Worker, from: -1, by: s.by, byWorker: s.byWorker, woken: s.woken, inTask: s.inTask, name: s.name}
+	before := *s
+	s.state, s.since, s.why, s.begun, s.task, s.call = e.To, e.At, e.Why, true, e.Task, e.For
+	s.worker, s.from, s.tasks = e.Worker, -1, nil
 	switch {
 	case e.Why == sched.WhyNotify:
-		next.by, next.byWorker, next.woken = e.By, t.ranOn(e.By), e.At
+		s.by, s.byWorker, s.woken = e.By, t.ranOn(e.By), e.At
 	case e.To == sched.Running:
-		if e.Why == sched.WhyResume && s.begun && s.worker != e.Worker {
-			next.from = s.worker
-			t.instant(
-				e.Worker, id.on(e.Worker)+" migrates", "migration", e.At, map[string]any{"from": workerName(s.worker)},
-			)
+		if e.Why == sched.WhyResume && before.begun && before.worker != e.Worker {
+			s.from = before.worker
+			t.instant(e.Worker, id.on(e.Worker)+" migrates", "migration", e.At, map[string]any{"from": workerName(s.from)})
 		}
 		if s.woken >= 0 && s.by.Worker >= 0 {
 			t.arrow(e.Worker, s, e.At)
 		}
-		next.woken = -1
-		if next.inTask {
-			next.tasks = append(next.tasks, run{name: next.name, since: e.At})
+		s.woken = -1
+		if s.inTask {
+			s.tasks = append(s.tasks, run{name: s.name, since: e.At})
 		}
 	}
-	*s = next
 }
 
 // arrow leads from where the fiber was notified to where it goes on, on a worker, at some time.
