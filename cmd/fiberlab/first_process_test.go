@@ -30,7 +30,8 @@ func asFirst(t *testing.T, args ...string) *exec.Cmd {
 func TestEachCommandAsFirstProcess(t *testing.T) {
 	dir := t.TempDir()
 	wordcounttest.WriteFiles(t, dir, map[string]string{"a": "one two\n", "b/c": "three\n", "guesses": "asm 1 s\n"})
-	page, class := filepath.Join(t.TempDir(), "page.html"), t.TempDir()
+	traces, class := t.TempDir(), t.TempDir()
+	require.NoError(t, os.CopyFS(traces, os.DirFS("testdata")))
 	require.NoError(t, os.CopyFS(filepath.Join(class, "alice"), os.DirFS("../../labs/01/reference")))
 	cases := map[string]struct {
 		args []string
@@ -45,7 +46,7 @@ func TestEachCommandAsFirstProcess(t *testing.T) {
 		"demo deadlock":    {[]string{"demo", "deadlock"}, "The pool is stuck."},
 		"demo lost-wakeup": {[]string{"demo", "lost-wakeup"}, "signal-before-wait"},
 		"doctor":           {[]string{"doctor"}, "backends of fibers: asm"},
-		"timeline":         {[]string{"timeline", "testdata/timeline.json", "-o", page}, "open it in a browser"},
+		"timeline":         {[]string{"timeline", filepath.Join(traces, "timeline.json")}, "open it in a browser"},
 		"version":          {[]string{"version"}, "fiberlab"},
 		"grade":            {[]string{"grade", "1", "../../labs/01/reference", "--seed", "1"}, "100 of 100 points"},
 		"grade-all": {

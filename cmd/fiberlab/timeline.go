@@ -15,13 +15,13 @@ import (
 )
 
 func (l *lab) timelineCommand() *cobra.Command {
-	var output string
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   "timeline FILE",
 		Short: "Make a page for browsers of a recorded run",
 		Long: `Makes a page of the trace in FILE, which fiberlab run --trace FILE has written as JSON: workers, fibers and
 tasks over time, arrows from each notification to where the fiber went on, steals and migrations. The page
-needs no network. It can be zoomed and searched, and sums up where the time of a span went.
+needs no network. It can be zoomed and searched, and sums up where the time of a span went. It is FILE with the
+extension html.
 
 Exit status: 0 the page was made; 1 it could not be read or written; 2 the command line is wrong.`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -35,29 +35,17 @@ Exit status: 0 the page was made; 1 it could not be read or written; 2 the comma
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			file := args[0]
-			if output == "" {
-				output = strings.TrimSuffix(file, filepath.Ext(file)) + ".html"
+			page := strings.TrimSuffix(file, filepath.Ext(file)) + ".html"
+			if page == file {
+				return fmt.Errorf("%s: its page would have that name: rename it to FILE.json", file)
 			}
-			if same(file, output) {
-				return fmt.Errorf("-o %s: it is the trace itself: name another file", output)
-			}
-			if err := makeTimeline(file, output); err != nil {
+			if err := makeTimeline(file, page); err != nil {
 				return failure{err}
 			}
-			_, err := fmt.Fprintf(l.stdout, "%s: open it in a browser\n", output)
+			_, err := fmt.Fprintf(l.stdout, "%s: open it in a browser\n", page)
 			return err
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "write the page to `PAGE` (default: FILE with the extension html)")
-	setRemedy(c.Flags().Lookup("output"), "name a file, or leave the flag out")
-	return c
-}
-
-// same reports whether both paths lead to one file.
-func same(a, b string) bool {
-	first, err := os.Stat(a)
-	second, none := os.Stat(b)
-	return err == nil && none == nil && os.SameFile(first, second)
 }
 
 // makeTimeline writes the page of the trace in a file. If that is no trace, it makes no page, and leaves an earlier one

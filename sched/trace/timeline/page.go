@@ -6,7 +6,6 @@
 package timeline
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	_ "embed"
@@ -34,9 +33,6 @@ var (
 	pageTemplate = template.Must(template.New("page.html").Parse(pageHTML))
 )
 
-// placeForTrace stands in page.html where the trace belongs.
-var placeForTrace = []byte("@trace@")
-
 // keys are the keys of the page, and what they do.
 var keys = [][2]string{
 	{"← →", "slice before, after"}, {"↑ ↓", "line above, below"}, {"w s", "zoom in, out"}, {"a d", "move"},
@@ -54,23 +50,17 @@ func Write(w io.Writer, title string, trace []byte) error {
 	if has.TraceEvents == nil {
 		return fmt.Errorf("timeline: %w: it has no traceEvents", ErrFormat)
 	}
-	var page bytes.Buffer
-	err := pageTemplate.Execute(&page, map[string]any{
+	var packed bytes.Buffer // no write to it fails
+	text := base64.NewEncoder(base64.StdEncoding, &packed)
+	zipped := gzip.NewWriter(text)
+	zipped.Write(trace)
+	zipped.Close()
+	text.Close()
+	err := pageTemplate.Execute(w, map[string]any{
 		"Title": title, "CSS": template.CSS(pageCSS), "JS": template.JS(pageJS), "Keys": keys,
+		"Trace": template.HTML(packed.String()),
 	})
 	if err != nil {
-		return fmt.Errorf("timeline: write: %w", err)
-	}
-	at := bytes.LastIndex(page.Bytes(), placeForTrace) // the title may hold the same text
-	out := bufio.NewWriter(w)
-	out.Write(page.Bytes()[:at]) // an error of out comes again from Flush
-	text := base64.NewEncoder(base64.StdEncoding, out)
-	packed := gzip.NewWriter(text)
-	packed.Write(trace)
-	packed.Close()
-	text.Close()
-	out.Write(page.Bytes()[at+len(placeForTrace):])
-	if err := out.Flush(); err != nil {
 		return fmt.Errorf("timeline: write: %w", err)
 	}
 	return nil

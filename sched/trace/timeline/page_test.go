@@ -2,16 +2,28 @@ package timeline
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"errors"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
 func TestWrite(t *testing.T) {
+	const trace = `{"traceEvents":[]}`
 	var page bytes.Buffer
-	require.NoError(t, Write(&page, string(placeForTrace), []byte(`{"traceEvents":[]}`)))
-	require.Contains(t, page.String(), "<h1>"+string(placeForTrace)+"</h1>", "a title is no place for the trace")
+	require.NoError(t, Write(&page, "{{.Trace}} <b>", []byte(trace)))
+	require.Contains(t, page.String(), "<h1>{{.Trace}} &lt;b&gt;</h1>")
+	_, rest, _ := strings.Cut(page.String(), `id="trace">`)
+	text, _, _ := strings.Cut(rest, "<")
+	zipped, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
+	require.NoError(t, err)
+	packed, err := io.ReadAll(zipped)
+	require.NoError(t, err)
+	require.Equal(t, trace, string(packed))
 }
 
 func TestWriteFails(t *testing.T) {
