@@ -85,9 +85,9 @@ func (r *Report) WriteJSON(w io.Writer) error {
 }
 
 // ReadReport reads what WriteJSON wrote. The error names source.
-func ReadReport(from io.Reader, source string) (*Report, error) {
+func ReadReport(text []byte, source string) (*Report, error) {
 	var r Report
-	if err := json.NewDecoder(from).Decode(&r); err != nil {
+	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fmt.Errorf("%s is no report of fiberlab bench --json: %w", source, err)
 	}
 	if r.Schema != Schema {

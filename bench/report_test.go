@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,16 +16,16 @@ func TestAReportComesBackFromJSON(t *testing.T) {
 	}}}
 	var text bytes.Buffer
 	require.NoError(t, r.WriteJSON(&text))
-	back, err := ReadReport(&text, "memory")
+	back, err := ReadReport(text.Bytes(), "memory")
 	require.NoError(t, err)
 	require.Equal(t, r, back)
 	require.Equal(t, 3.0, back.Group("ring").Row("asm", 10).Median)
 	require.Nil(t, back.Group("ring").Row("asm", 3))
 	require.Nil(t, back.Group("none"))
 
-	_, err = ReadReport(strings.NewReader("{}"), "old.json")
+	_, err = ReadReport([]byte("{}"), "old.json")
 	require.ErrorContains(t, err, "old.json has schema 0, and this program reads 1: measure again")
-	_, err = ReadReport(strings.NewReader("text"), "notes.txt")
+	_, err = ReadReport([]byte("text"), "notes.txt")
 	require.ErrorContains(t, err, "notes.txt is no report")
 }
 

@@ -14,18 +14,10 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
-
 	"fiberlab/bench"
 )
 
-// Question is a cost to guess.
-type Question struct {
-	Name string // of the row that is measured
-	Text string // what it costs: "two threads by futex"
-}
-
-// Guesses are what one person guesses: nanoseconds, by the names of questions. Not all need be there.
+// Guesses are what one person guesses: nanoseconds, by the names of mechanisms. Not all need be there.
 type Guesses struct {
 	By    string
 	Costs map[string]float64
@@ -62,37 +54,38 @@ func ParseCost(text string) (float64, error) {
 	return cost, nil
 }
 
-// Read reads the guesses of one person: a line each, a question's name and a time. Empty lines, and what follows a #,
-// count for nothing. An error names the source, the line and the remedy.
-func Read(r io.Reader, source string, questions []Question) (Guesses, error) {
-	base := filepath.Base(source)
+// ReadFile reads the guesses of one person, who is named by the file without its extension. It has a line for each
+// guess: one of the mechanisms that are asked for, and a time. Empty lines, and what follows a #, count for nothing. An
+// error names the file, the line and the remedy.
+func ReadFile(path string, asked []bench.Mechanism) (Guesses, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Guesses{}, err
+	}
+	base := filepath.Base(path)
 	g := Guesses{By: strings.TrimSuffix(base, filepath.Ext(base)), Costs: map[string]float64{}}
-	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
-		line, _, _ := strings.Cut(lines.Text(), "#")
+	for i, line := range strings.Split(string(text), "\n") {
+		line, _, _ = strings.Cut(line, "#")
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
 		}
-		if err := g.add(words[0], strings.Join(words[1:], " "), questions); err != nil {
-			return g, fmt.Errorf("%s, line %d: %w", source, n, err)
+		if err := g.add(words[0], strings.Join(words[1:], " "), asked); err != nil {
+			return g, fmt.Errorf("%s, line %d: %w", path, i+1, err)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return g, fmt.Errorf("%s: %w", source, err)
-	}
 	if len(g.Costs) == 0 {
-		return g, fmt.Errorf("%s: %w, such as: %s 100 ns", source, ErrNone, questions[0].Name)
+		return g, fmt.Errorf("%s: %w, such as: %s 100 ns", path, ErrNone, asked[0].Name)
 	}
 	return g, nil
 }
 
-func (g *Guesses) add(name, cost string, questions []Question) error {
-	if !slices.ContainsFunc(questions, func(q Question) bool { return q.Name == name }) {
-		names := make([]string, len(questions))
-		for i, q := range questions {
-			names[i] = q.Name
-		}
+func (g *Guesses) add(name, cost string, asked []bench.Mechanism) error {
+	var names []string
+	for _, m := range asked {
+		names = append(names, m.Name)
+	}
+	if !slices.Contains(names, name) {
 		return fmt.Errorf("%q is not asked for: choose one of %s", name, strings.Join(names, ", "))
 	}
 	if _, twice := g.Costs[name]; twice {
@@ -106,18 +99,8 @@ func (g *Guesses) add(name, cost string, questions []Question) error {
 	return nil
 }
 
-// ReadFile reads the guesses of one person from a file, whose name without its extension is the person's.
-func ReadFile(path string, questions []Question) (Guesses, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Guesses{}, err
-	}
-	defer f.Close()
-	return Read(f, path, questions)
-}
-
 // ReadClass reads each file of a folder, but for those whose names begin with a dot.
-func ReadClass(dir string, questions []Question) (class []Guesses, err error) {
+func ReadClass(dir string, asked []bench.Mechanism) (class []Guesses, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -126,7 +109,7 @@ func ReadClass(dir string, questions []Question) (class []Guesses, err error) {
 		if entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
 			continue
 		}
-		g, err := ReadFile(filepath.Join(dir, entry.Name()), questions)
+		g, err := ReadFile(filepath.Join(dir, entry.Name()), asked)
 		if err != nil {
 			return nil, err
 		}
@@ -134,59 +117,51 @@ func ReadClass(dir string, questions []Question) (class []Guesses, err error) {
 	}
 	if len(class) == 0 {
 		return nil, fmt.Errorf("%s has no files: put one there for each person, with lines such as: %s 100 ns",
-			dir, questions[0].Name)
+			dir, asked[0].Name)
 	}
 	return class, nil
 }
 
-// Ask asks the questions on out, one after the other, and reads an answer to each from in: a time, or an empty line for
-// no guess. It asks again after an answer that is no time. The end of input ends the questions. It returns ErrNone
-// if there was no guess at all.
-func Ask(in io.Reader, out io.Writer, questions []Question) (Guesses, error) {
+// Ask asks on out what an operation costs by each mechanism, and reads an answer from in: a time, or an empty line for
+// no guess. It asks again after an answer that is no time. The end of input ends the questions. It returns ErrNone if
+// there was no guess at all.
+func Ask(in io.Reader, out io.Writer, asked []bench.Mechanism) (Guesses, error) {
 	g := Guesses{By: "you", Costs: map[string]float64{}}
 	lines := bufio.NewScanner(in)
-	for i, q := range questions {
-		for {
-			fmt.Fprintf(out, "%d of %d  %s, %s: ", i+1, len(questions), q.Name, q.Text)
-			if !lines.Scan() {
-				fmt.Fprintln(out)
-				return g, errors.Join(lines.Err(), g.none())
-			}
-			answer := strings.TrimSpace(lines.Text())
-			if answer == "" {
-				break
-			}
-			err := g.add(q.Name, answer, questions)
-			if err == nil {
-				break
-			}
-			fmt.Fprintln(out, err)
+	for i := 0; i < len(asked); {
+		fmt.Fprintf(out, "%d of %d  %s, %s: ", i+1, len(asked), asked[i].Name, asked[i].Says)
+		if !lines.Scan() {
+			fmt.Fprintln(out)
+			break
 		}
+		if answer := strings.TrimSpace(lines.Text()); answer != "" {
+			if err := g.add(asked[i].Name, answer, asked); err != nil {
+				fmt.Fprintln(out, err)
+				continue
+			}
+		}
+		i++
 	}
-	return g, g.none()
-}
-
-func (g *Guesses) none() error {
-	if len(g.Costs) == 0 {
-		return ErrNone
+	if err := lines.Err(); err != nil || len(g.Costs) > 0 {
+		return g, err
 	}
-	return nil
+	return g, ErrNone
 }
 
 // Compared is the figures of a row, in nanoseconds, and what people guessed of it.
 type Compared struct {
-	Name    string   `json:"name"`
-	Median  float64  `json:"median_ns"`
-	Low     float64  `json:"low_ns"`
-	High    float64  `json:"high_ns"`
-	Guesses []Scored `json:"guesses"`
+	Name    string
+	Median  float64
+	Low     float64
+	High    float64
+	Guesses []Scored
 }
 
 // Scored is one guess. Factor is the guess over the median: 1 is right, 2 is twice too much, 0.5 half of it.
 type Scored struct {
-	By     string  `json:"by"`
-	Guess  float64 `json:"guess_ns"`
-	Factor float64 `json:"factor"`
+	By     string
+	Guess  float64
+	Factor float64
 }
 
 // Compare lays the guesses of all people beside the rows, in the order of the rows. A row of which nobody made a guess
@@ -215,20 +190,6 @@ func (c Compared) Middle() Scored {
 	sorted := slices.Clone(c.Guesses)
 	slices.SortFunc(sorted, func(a, b Scored) int { return cmp.Compare(a.Guess, b.Guess) })
 	return sorted[(len(sorted)-1)/2]
-}
-
-// MeanOff is the geometric mean of the factors by which all guesses of one person were off. It is NaN if nothing of
-// what the person guessed was measured.
-func MeanOff(all []Compared, by string) float64 {
-	var factors []float64
-	for _, c := range all {
-		for _, s := range c.Guesses {
-			if s.By == by {
-				factors = append(factors, s.Off())
-			}
-		}
-	}
-	return stat.GeometricMean(factors, nil)
 }
 
 // Verdict says by which factor a guess of c was off: "right" if it is within the interval.

@@ -76,7 +76,23 @@ func Page(w io.Writer, r *bench.Report, guesses ...predict.Compared) error {
 		machine.Rows = append(machine.Rows, []string{fact[0], cmp.Or(fact[1], "not visible")})
 	}
 	p.Sections = append(p.Sections, published, machine)
-	return p.write(w)
+	plots := []*plot{}
+	for _, s := range p.Sections {
+		if s.Plot != nil {
+			plots = append(plots, s.Plot)
+		}
+	}
+	version, _, _ := strings.Cut(libraryJS, "\n")
+	return pageTemplate.Execute(w, struct {
+		page
+		Data                 []*plot
+		CSS, LibraryCSS      template.CSS
+		JS, LibraryJS        template.JS
+		Library, LibraryText string
+	}{
+		p, plots, template.CSS(pageCSS), template.CSS(libraryCSS), template.JS(pageJS), template.JS(libraryJS),
+		strings.Trim(version, "/*! "), libraryLicence,
+	})
 }
 
 // about says in a sentence what was measured, where and when.
@@ -196,44 +212,18 @@ func (p *plot) Legend() (keys []key) {
 	return keys
 }
 
-// write writes the page. It needs no other file and no network.
-func (p *page) write(w io.Writer) error {
-	plots := []*plot{}
-	for _, s := range p.Sections {
-		if s.Plot != nil {
-			plots = append(plots, s.Plot)
-		}
-	}
-	version, _, _ := strings.Cut(libraryJS, "\n")
-	return pageTemplate.Execute(w, struct {
-		*page
-		Data                 []*plot
-		CSS, LibraryCSS      template.CSS
-		JS, LibraryJS        template.JS
-		Library, LibraryText string
-	}{
-		p, plots, template.CSS(pageCSS), template.CSS(libraryCSS), template.JS(pageJS), template.JS(libraryJS),
-		strings.Trim(version, "/*! "), libraryLicence,
-	})
-}
-
 // mostShown is how many samples of a row a plot shows at most: more of them cannot be told apart, and make the page
 // large.
 const mostShown = 150
 
-// add adds a row with rounded figures.
+// add adds a row, with rounded figures, and the samples that the plot shows.
 func (p *plot) add(name string, median, low, high float64, all []float64) {
 	four := func(x float64) float64 { return bench.Rounded(x, 4) }
-	p.Rows = append(p.Rows, samples{name, four(median), four(low), four(high), shown(all)})
-}
-
-// shown returns the samples that a plot shows, sorted and rounded.
-func shown(all []float64) []float64 {
 	few := evenly(slices.Sorted(slices.Values(all)), mostShown)
 	for i, v := range few {
-		few[i] = bench.Rounded(v, 4)
+		few[i] = four(v)
 	}
-	return few
+	p.Rows = append(p.Rows, samples{name, four(median), four(low), four(high), few})
 }
 
 // evenly returns at most that many of the sorted values, evenly spaced: the first and the last are among them.

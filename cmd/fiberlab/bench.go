@@ -70,13 +70,10 @@ wrong, or this machine lacks something; 3 the files of DIR do not build; 130 int
 			if !c.Flags().Changed("seed") {
 				r.bench.Seed = uint64(time.Now().UnixNano()) % 1e9
 			}
-			if c.Flags().Changed("report") && r.report == "" {
-				return wrongValue(c.Flags().Lookup("report"), r.report)
+			if err := notEmpty(c, "report", "swap"); err != nil {
+				return err
 			}
-			if c.Flags().Changed("swap") {
-				if r.swap == "" {
-					return wrongValue(c.Flags().Lookup("swap"), r.swap)
-				}
+			if r.swap != "" {
 				return l.benchSwap(c.Context(), r)
 			}
 			return l.bench(c.Context(), r)
@@ -84,6 +81,7 @@ wrong, or this machine lacks something; 3 the files of DIR do not build; 130 int
 	}
 	addBenchFlags(c, &r.options)
 	flags := c.Flags()
+	flags.BoolVar(&r.json, "json", false, "print one JSON document")
 	flags.BoolVar(&r.csv, "csv", false, "print a line for each row, separated by commas")
 	flags.BoolVar(&r.benchstat, "benchstat", false, "print a line for each sample, as Go's benchmarks do")
 	c.MarkFlagsMutuallyExclusive("json", "csv", "benchstat")
@@ -91,12 +89,8 @@ wrong, or this machine lacks something; 3 the files of DIR do not build; 130 int
 	setRemedy(flags.Lookup("time"), "give a time such as 10s")
 	flags.Uint64Var(&r.bench.Seed, "seed", 0, "draw the orders from `N` (default: another each time, which is printed)")
 	setRemedy(flags.Lookup("seed"), "give a number from 0 up")
-	flags.StringVar(&r.swap, "swap", "",
-		fmt.Sprintf("measure the swap of lab %s in `DIR` beside the project's", submission.Lab().Number))
-	setRemedy(flags.Lookup("swap"), "name the folder with the swap")
-	if err := c.MarkFlagDirname("swap"); err != nil {
-		panic(err)
-	}
+	addFolderFlag(c, &r.swap, "swap", fmt.Sprintf("measure the swap of lab %s in `DIR` beside the project's",
+		submission.Lab().Number), "name the folder with the swap")
 	addReportFlag(c, &r.report)
 	complete(c, "time")
 	complete(c, "seed")
@@ -104,19 +98,34 @@ wrong, or this machine lacks something; 3 the files of DIR do not build; 130 int
 	return c
 }
 
-// addReportFlag adds the flag of bench and predict that names the folder of a page.
-func addReportFlag(c *cobra.Command, dir *string) {
-	c.Flags().StringVar(dir, "report", "", "write a page for browsers, "+benchreport.PageFile+", and a drawing into `DIR`")
-	setRemedy(c.Flags().Lookup("report"), "name a folder; it is made if need be")
-	if err := c.MarkFlagDirname("report"); err != nil {
+// notEmpty returns an error if one of the flags is given an empty value.
+func notEmpty(c *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if flag := c.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return wrongValue(flag, "")
+		}
+	}
+	return nil
+}
+
+// addFolderFlag adds a flag that names a folder.
+func addFolderFlag(c *cobra.Command, dir *string, name, usage, remedy string) {
+	c.Flags().StringVar(dir, name, "", usage)
+	setRemedy(c.Flags().Lookup(name), remedy)
+	if err := c.MarkFlagDirname(name); err != nil {
 		panic(err)
 	}
 }
 
-// addBenchFlags adds the flags that bench and run have.
+// addReportFlag adds the flag of bench and predict that names the folder of a page.
+func addReportFlag(c *cobra.Command, dir *string) {
+	addFolderFlag(c, dir, "report", "write a page for browsers, "+benchreport.PageFile+", and a drawing into `DIR`",
+		"name a folder; it is made if need be")
+}
+
+// addBenchFlags adds the flags that bench, predict and run have.
 func addBenchFlags(c *cobra.Command, o *options) {
 	var quick bool
-	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
 	c.Flags().IntVar(&o.bench.Rounds, "rounds", 0,
 		"samples of each mechanism (default: until the ratios are narrow)")
 	c.Flags().BoolVar(&quick, "quick", false, fmt.Sprintf("short for --rounds %d", quickRounds))
@@ -259,12 +268,12 @@ and the change exceeds 3 %.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var reports []*bench.Report
 			for _, name := range args {
-				f, err := os.Open(name)
+				text, err := os.ReadFile(name)
 				if err != nil {
 					return err
 				}
-				r, err := bench.ReadReport(f, name)
-				if err = errors.Join(err, f.Close()); err != nil {
+				r, err := bench.ReadReport(text, name)
+				if err != nil {
 					return err
 				}
 				reports = append(reports, r)

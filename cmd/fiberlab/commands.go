@@ -157,6 +157,7 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 	c.Flags().StringVar(&page, "timeline", "", "write a page for browsers with what the fibers did to `FILE`")
 	c.Flags().BoolVar(&o.noTable, "no-table", false, "leave the switch-cost table out")
 	addBenchFlags(c, &o)
+	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
 	c.MarkFlagsMutuallyExclusive("no-table", "quick")
 	c.MarkFlagsMutuallyExclusive("no-table", "rounds")
 	complete(c, "backend", backendNames()...)

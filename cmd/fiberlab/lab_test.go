@@ -142,7 +142,7 @@ func TestChoosingBackends(t *testing.T) {
 // costs reads the report that stdout must be.
 func costs(t *testing.T, stdout string) *bench.Report {
 	t.Helper()
-	r, err := bench.ReadReport(strings.NewReader(stdout), "stdout")
+	r, err := bench.ReadReport([]byte(stdout), "stdout")
 	require.NoError(t, err, stdout)
 	return r
 }

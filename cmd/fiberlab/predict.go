@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"time"
 
@@ -22,13 +20,6 @@ import (
 type prediction struct {
 	options
 	guesses, class, report string
-}
-
-// predicted is the document of predict --json.
-type predicted struct {
-	Machine   bench.Machine      `json:"machine"`
-	Seed      uint64             `json:"seed"`
-	Predicted []predict.Compared `json:"predicted"`
 }
 
 func (l *lab) predictCommand() *cobra.Command {
@@ -51,10 +42,8 @@ Exit status: 0 it was measured; 1 it failed; 2 the command line or a guess is wr
 			if err := notBoth(c, "guesses", "class", "both say where the guesses are"); err != nil {
 				return err
 			}
-			for _, name := range []string{"guesses", "class", "report"} {
-				if flag := c.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
-					return wrongValue(flag, "")
-				}
+			if err := notEmpty(c, "guesses", "class", "report"); err != nil {
+				return err
 			}
 			people, err := l.guesses(&p)
 			if err != nil {
@@ -66,37 +55,26 @@ Exit status: 0 it was measured; 1 it failed; 2 the command line or a guess is wr
 	addBenchFlags(c, &p.options)
 	flags := c.Flags()
 	flags.StringVar(&p.guesses, "guesses", "", "read the guesses from `FILE`")
-	flags.StringVar(&p.class, "class", "", "read the guesses of a class, a file for each person, from `DIR`")
 	setRemedy(flags.Lookup("guesses"), "name a file, or leave the flag out to be asked")
-	setRemedy(flags.Lookup("class"), "name a folder with a file for each person")
+	addFolderFlag(c, &p.class, "class", "read the guesses of a class, a file for each person, from `DIR`",
+		"name a folder with a file for each person")
 	addReportFlag(c, &p.report)
-	if err := c.MarkFlagDirname("class"); err != nil {
-		panic(err)
-	}
 	return c
-}
-
-// questions are what predict asks for: the rows of the workload that it measures.
-func questions() (all []predict.Question) {
-	for _, m := range bench.Mechanisms() {
-		all = append(all, predict.Question{Name: m.Name, Text: m.Says})
-	}
-	return all
 }
 
 // guesses reads or asks for the guesses.
 func (l *lab) guesses(p *prediction) ([]predict.Guesses, error) {
 	switch {
 	case p.class != "":
-		return predict.ReadClass(p.class, questions())
+		return predict.ReadClass(p.class, bench.Mechanisms())
 	case p.guesses != "":
-		one, err := predict.ReadFile(p.guesses, questions())
+		one, err := predict.ReadFile(p.guesses, bench.Mechanisms())
 		return []predict.Guesses{one}, err
 	case !term.IsTerminal(int(os.Stdin.Fd())):
 		return nil, errors.New("predict: standard input is no terminal to ask at: --guesses FILE reads the guesses")
 	}
 	fmt.Fprintln(l.stderr, "What does a switch cost? Give nanoseconds, or a number and us or ms; nothing is no guess.")
-	one, err := predict.Ask(os.Stdin, l.stderr, questions())
+	one, err := predict.Ask(os.Stdin, l.stderr, bench.Mechanisms())
 	if err != nil {
 		return nil, fmt.Errorf("predict: %w", err)
 	}
@@ -110,7 +88,7 @@ func (l *lab) predict(ctx context.Context, p *prediction, people []predict.Guess
 	}
 	p.bench.Workloads = []bench.Workload{bench.Switch()}
 	p.bench.Seed = uint64(time.Now().UnixNano()) % 1e9
-	found, err := measure(ctx, p.bench, newProgress(l.stderr, p.json))
+	found, err := measure(ctx, p.bench, newProgress(l.stderr, false))
 	if err = errors.Join(err, release()); err != nil {
 		return failure{err}
 	}
@@ -118,13 +96,7 @@ func (l *lab) predict(ctx context.Context, p *prediction, people []predict.Guess
 	if len(all) == 0 {
 		return failure{errors.New("predict: this machine lacks each mechanism that was guessed: fiberlab bench lists them")}
 	}
-	if p.json {
-		e := json.NewEncoder(l.stdout)
-		e.SetIndent("", " ")
-		err = e.Encode(predicted{found.Machine, found.Seed, all})
-	} else {
-		err = l.writePrediction(found, all, people)
-	}
+	err = l.writePrediction(found, all, len(people) > 1)
 	if p.report != "" {
 		err = errors.Join(err, l.made(p.report, benchreport.Write(p.report, found, all...)))
 	}
@@ -134,7 +106,7 @@ func (l *lab) predict(ctx context.Context, p *prediction, people []predict.Guess
 	return nil
 }
 
-func (l *lab) writePrediction(found *bench.Report, all []predict.Compared, people []predict.Guesses) error {
+func (l *lab) writePrediction(found *bench.Report, all []predict.Compared, class bool) error {
 	p := &page{screen: screenOf(l.stdout)}
 	p.say("%s", describe(found.Machine))
 	if found.Machine.Emulated {
@@ -142,7 +114,7 @@ func (l *lab) writePrediction(found *bench.Report, all []predict.Compared, peopl
 	}
 	costs := newGrid("mechanism", "guess", "measured", "95 % interval", "the guess is")
 	title := "Nanoseconds a switch: your guesses, and medians of %d samples"
-	if len(people) > 1 {
+	if class {
 		costs.head[1], costs.head[4] = "middle guess", "the middle guess is"
 		title = "Nanoseconds a switch: the guesses of the class, and medians of %d samples"
 	}
@@ -152,20 +124,6 @@ func (l *lab) writePrediction(found *bench.Report, all []predict.Compared, peopl
 			c.Verdict(middle))
 	}
 	p.table(costs, title, found.Groups[0].Rounds)
-	if len(people) > 1 {
-		persons := newGrid("who", "guesses", "off by, on average")
-		for _, g := range people {
-			off := "none was measured"
-			if mean := predict.MeanOff(all, g.By); !math.IsNaN(mean) {
-				off = bench.Figure(mean)
-			}
-			persons.add(g.By, thousands(len(g.Costs)), off)
-		}
-		p.table(persons, "By which factor, at least 1, each person was off: the geometric mean")
-	} else {
-		p.say("On average your guesses are off by a factor of %s (the geometric mean).",
-			bench.Figure(predict.MeanOff(all, people[0].By)))
-	}
 	_, err := io.WriteString(l.stdout, p.text.String())
 	return err
 }
