@@ -24,6 +24,10 @@ func handover() Workload {
 	}
 	w.Rivals = append(w.Rivals, []Mechanism{
 		{Name: "cond-go", Says: "sync.Cond, between goroutines", Open: openLoop(goConds)},
+		{
+			Name: "channel-" + first.String(), Says: "an unbuffered channel of fibersync",
+			Open: openChannels(sched.Config{Backend: first}),
+		},
 		{Name: "channel-go", Says: "an unbuffered channel of Go, between goroutines", Open: openLoop(goChannels)},
 	}...)
 	return w
@@ -77,5 +81,26 @@ func goConds(n int) (time.Duration, error) {
 	return alternations(&mu, sync.NewCond(&mu), n, func(f func()) error {
 		go f()
 		return nil
+	})
+}
+
+func openChannels(cfg sched.Config) func() (Session, error) {
+	return openOnScheduler(cfg, func(_ *sched.Scheduler, n int) (time.Duration, error) {
+		there, back := fibersync.NewChannel[int](0), fibersync.NewChannel[int](0)
+		err := sched.Schedule(func() {
+			for range trips(n) {
+				there.Receive()
+				back.Send(0)
+			}
+		})
+		start := time.Now()
+		for range trips(n) {
+			if err != nil {
+				return 0, err
+			}
+			there.Send(0)
+			back.Receive()
+		}
+		return time.Since(start), nil
 	})
 }
