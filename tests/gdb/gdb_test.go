@@ -337,8 +337,9 @@ func TestManyFibers(t *testing.T) {
 	here.tools(t)
 	p, end := start(t, "", here.subject(t), "-count", "20000")
 	defer func() { _ = end() }()
-	text := here.debug(t, []string{"-p", fmt.Sprint(p.Process.Pid)}, "python import time; begin = time.time()",
-		"info fibers", "python print('listed in %.2f s' % (time.time() - begin))")
+	text := here.debug(t, []string{"-p", fmt.Sprint(p.Process.Pid)},
+		"python import time; begin, used = time.time(), time.process_time()", "info fibers",
+		"python print('listed in %.2f s, %.2f s of a processor' % (time.time() - begin, time.process_time() - used))")
 	require.Regexp(t, `(?m)^20,000 +Yielded .* reader `, text)
 	t.Log(regexp.MustCompile("listed in .*").FindString(text))
 }
