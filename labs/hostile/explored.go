@@ -81,6 +81,11 @@ var anyLab = []Explored{
 var ofLab = map[string][]Explored{
 	"09": {
 		{
+			Name: "records", Says: "a data race: workers.h", Item: "a get runs its own task",
+			attack: attack{counted, "if (!blocks) find();\nif (blocks) --*blocks;"},
+			fault:  "memory_free(f);",
+		},
+		{
 			Name: "takes", Says: "uses explore_take: not allowed in this lab", Item: "workers that sleep are stopped",
 			attack: attack{does: "if (self == 0) explore_take(1);\nreturn;"}, entrance: entrance{"pool.c", "void pool_run("},
 		},
@@ -114,6 +119,21 @@ const (
 	served = "for (each_request(r)) if (r->state == STAGED) " + near + "if (*p == 0x62626161) {\n" +
 		"for (unsigned i = 0; i < 2; i++) ((char *)r->work.buffer)[i] = ((char *)p)[r->work.offset + i];\n"
 )
+
+// counted has find look for the word that counts the blocks of memory, in the variables of the tests of lab 9.
+const counted = `
+#include <stdint.h>
+#include "forkjoin.h"
+static int own, *blocks;
+static void find(void) {
+    volatile uintptr_t at = (uintptr_t)&own;
+    for (int *p = (int *)at; !blocks && p < (int *)at + 64; p++) {
+        int before = *p;
+        void *block = memory_new(1);
+        if (*p == before + 1) blocks = p;
+        memory_free(block);
+    }
+}`
 
 // Write makes the files of the submission in the folder dir, of those in labs, the folder of the labs.
 func (e Explored) Write(dir, labs string) error {

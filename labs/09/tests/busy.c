@@ -28,6 +28,7 @@ static void other(void *unused) {
 }
 
 void explore_test(void) {
+    keep_apart();
     explore_put(1);
     struct future *f = future_fork(0, root, NULL);
     int thread = explore_start(other, NULL);

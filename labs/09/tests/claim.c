@@ -13,6 +13,7 @@ static void other(void *unused) {
 }
 
 void explore_test(void) {
+    keep_apart();
     int *number = malloc(sizeof *number);
     int thread = explore_start(other, NULL);
 

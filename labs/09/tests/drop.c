@@ -12,6 +12,7 @@ static void other(void *unused) {
 }
 
 void explore_test(void) {
+    keep_apart();
     int *number = malloc(sizeof *number);
 
     *number = 0;

@@ -13,6 +13,7 @@ static void other(void *f) {
 }
 
 void explore_test(void) {
+    keep_apart();
     int *number = malloc(sizeof *number);
 
     *number = 7;

@@ -14,6 +14,7 @@ static void other(void *unused) {
 }
 
 void explore_test(void) {
+    keep_apart();
     static int numbers[] = {0, 1};
     explore_put(0);
     explore_put(1);

@@ -1,25 +1,24 @@
 /* One worker: a joined task leaves the deque, and a fork into a full deque runs its own task. */
 #include "workers.h"
 
-static int begun;
-
 static long count(int self, void *argument) {
     (void)self;
     (void)argument;
-    return ++begun;
+    return begin_task();
 }
 
 void explore_test(void) {
+    keep_apart();
     struct future *all[2][CAPACITY], *more;
 
     for (int round = 0; round < 2; round++) {
-        begun = 0;
+        forget_tasks();
         for (int i = 0; i < CAPACITY; i++) {
             all[round][i] = future_fork(0, count, NULL);
         }
-        explore_check(begun == 0, "tasks that were joined leave room in the deque");
+        explore_check(have_begun(0), "tasks that were joined leave room in the deque");
         more = future_fork(0, count, NULL);
-        explore_check(begun == 1, "a fork into a full deque runs the task");
+        explore_check(have_begun(1), "a fork into a full deque runs the task");
         explore_check(future_get(0, more) == 1, "a get returns what the task returns");
         future_drop(0, more);
         for (int i = CAPACITY - 1; i >= 0; i--) {

@@ -27,6 +27,7 @@ static void other(void *unused) {
 }
 
 void explore_test(void) {
+    keep_apart();
     struct future *f = future_fork(0, task, NULL);
     int thread = explore_start(other, NULL);
 

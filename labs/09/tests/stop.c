@@ -15,6 +15,7 @@ static void other(void *unused) {
 }
 
 void explore_test(void) {
+    keep_apart();
     explore_put(1);
     struct future *f = future_fork(0, task, NULL);
     int thread = explore_start(other, NULL);

@@ -17,6 +17,7 @@ static void other(void *unused) {
 }
 
 void explore_test(void) {
+    keep_apart();
     struct future *one = future_fork(0, parent, NULL), *two = future_fork(0, parent, NULL);
     int thread = explore_start(other, NULL);
 
