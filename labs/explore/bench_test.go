@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 //
 //	nice -n -19 go test -run '^$' -bench Schedules -benchtime 10x -count 5 ./labs/explore
 func BenchmarkSchedules(b *testing.B) {
-	const schedules = "200000" // there are more
-	own := []string{explored(b, "deque.c"), "--seconds", "99", "--schedules", schedules}
+	const schedules = 200_000 // there are more
+	own := []string{explored(b, "deque.c"), "--seconds", "99", "--schedules", strconv.Itoa(schedules)}
 	programs := []struct {
 		name string
 		argv []string
@@ -34,14 +35,14 @@ func BenchmarkSchedules(b *testing.B) {
 		programs = append(programs, struct {
 			name string
 			argv []string
-		}{"relacy", []string{relacy, schedules}})
+		}{"relacy", []string{relacy, strconv.Itoa(schedules)}})
 	} else {
 		b.Logf("without relacy, which does not build or is not installed: apt-get install relacy-dev\n%.200s", said)
 	}
 	rates := map[string][]float64{}
 	for b.Loop() {
 		for _, p := range programs {
-			rates[p.name] = append(rates[p.name], 200_000/used(b, p.argv).Seconds())
+			rates[p.name] = append(rates[p.name], schedules/used(b, p.argv).Seconds())
 		}
 	}
 	for _, p := range programs {
