@@ -19,7 +19,8 @@ type Machine interface {
 	Arch() *Arch
 	// Registers reads all registers.
 	Registers() (Registers, error)
-	// General reads the registers but those of floating point, which take most of the time in qemu: they are 0.
+	// General reads the registers but those of floating point, whose values are 0 in what it returns. On arm64 in qemu
+	// those take most of the time.
 	General() (Registers, error)
 	// SetRegisters writes all registers; of those that General returned, those that General reads.
 	SetRegisters(Registers) error
