@@ -19,7 +19,7 @@ import (
 //
 //	nice -n -19 go test -run '^$' -bench Schedules -benchtime 10x -count 5 ./labs/explore
 func BenchmarkSchedules(b *testing.B) {
-	const schedules = 200_000 // there are more
+	const schedules = 200_000 // of one run: the test has more
 	own := []string{explored(b, "deque.c"), "--seconds", "99", "--schedules", strconv.Itoa(schedules)}
 	programs := []struct {
 		name string
