@@ -34,7 +34,7 @@ type Device interface {
 	Close() error
 }
 
-// leastBetweenPolls is how many tasks a worker runs at least, or times mostResumed fibers, before it polls its device,
+// leastBetweenPolls is how many tasks a worker runs at least, or times mostResumed fibers, before it asks its device,
 // while it has some that can run. The requests that they make go to the device in one batch.
 const leastBetweenPolls = 4
 
