@@ -164,8 +164,8 @@ type Scored struct {
 	Factor float64
 }
 
-// Compare lays the guesses of all people beside the rows, in the order of the rows. A row of which nobody made a guess
-// is left out.
+// Compare lays the guesses of all people beside the rows, in the order of the rows. It leaves out a
+// row without a guess.
 func Compare(rows []bench.Row, people []Guesses) []Compared {
 	var all []Compared
 	for _, r := range rows {

@@ -320,7 +320,7 @@ func describe(m bench.Machine) string {
 	return strings.Join(parts, "; ")
 }
 
-// writeInstructions stands in the place of times where an emulator makes these meaningless.
+// writeInstructions writes instructions instead of times, which mean nothing under an emulator.
 func writeInstructions(p *page, g *bench.Group) {
 	t := newGrid("mechanism", "instructions")
 	for _, r := range g.Rows {

@@ -19,8 +19,8 @@ type stub struct {
 	owed       int // answers that have had no + yet
 }
 
-// atOnce is how many bytes of packets may be sent at once. Qemu takes so many from the socket before it answers the
-// first; what it leaves there, it would read instead of a +.
+// atOnce is how many bytes of packets may be sent at once. Qemu reads so many from the socket before it answers the
+// first packet. If more are left, it reads these where it expects a +.
 const atOnce = 256
 
 // packet returns text as it is sent.
@@ -217,8 +217,8 @@ func unescape(text []byte) []byte {
 	return plain
 }
 
-// stopped is what the stub says when the program stands still or has ended: the letter T, S, W or X, and a number; or
-// the letter F, by which the program calls the debugger.
+// stopped is what the stub says when the program stands still or has ended: the letter T, S, W or X, and a number. The
+// letter F has no number: by it the program calls the debugger.
 type stopped struct {
 	letter byte
 	number int

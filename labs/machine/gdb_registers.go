@@ -17,7 +17,7 @@ type stubRegister struct {
 }
 
 // stubName returns what the stub calls a register of Arch.Registers. The processors of Arm that qemu emulates have
-// either v0 to v31, or, with longer vectors, z0 to z31: their low halves, or what lies lowest in them, are d0 to d31.
+// either v0 to v31 or, with longer vectors, z0 to z31. The low 8 bytes of these are d0 to d31.
 func stubName(described map[string]stubRegister, name string) string {
 	switch {
 	case name == "nzcv":

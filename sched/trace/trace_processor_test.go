@@ -87,7 +87,7 @@ func TestTraceProcessor(t *testing.T) {
 }
 
 // odd records tasks that fill the time of their fibers, each of which begins when the one before ends; some take no
-// time. The times are hours from the beginning, odd numbers of nanoseconds, and those of two workers overlap.
+// time. The times are hours from the beginning, and odd numbers of nanoseconds. The tasks of two workers overlap.
 func odd(_ *testing.T, r *trace.Recorder) {
 	for worker := range 2 {
 		part := r.Worker(worker)

@@ -87,9 +87,9 @@ func (k fiberKind) make(root *fiber.Fiber, hold bool) (*fiber.Fiber, error) {
 // collection. faults/fiber is its page faults. x-begin is its resident memory after the fibers have ended and Drain, as
 // a multiple of what it was before.
 //
-// thread: 1,000 threads of C, as fresh, which know nothing of fibers. Those of thread/go call Go and stay there. What
-// they have more than thread/c in memory and page faults, the Go runtime takes for a fresh Go fiber too. In ns/op they
-// also have the waits for a P.
+// thread: 1,000 threads of C, as fresh, which know nothing of fibers. The threads of thread/go call Go and stay there.
+// What they take more than thread/c, in memory and page faults, the Go runtime takes for a fresh Go fiber too. Their
+// ns/op includes waits for a P.
 func BenchmarkCreate(b *testing.B) {
 	for _, k := range fiberKinds() {
 		b.Run(k.String()+"/pooled", func(b *testing.B) { benchmarkPooled(b, k) })

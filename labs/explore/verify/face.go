@@ -7,7 +7,7 @@ import (
 	"fiberlab/labs/explore"
 )
 
-// This file has the calls of explore.h, and those of the C library that the linker leads to the runtime.
+// This file has the calls of explore.h, and the calls of the C library that the linker leads to the runtime.
 
 func (e *execution) callFence(t *thread) error {
 	o, err := e.orderOf(t, 0)

@@ -57,7 +57,7 @@ func compile(t *testing.T) {
 	tools.Runtime = r
 }
 
-// options are those of the tests: the programs run as the tests do.
+// options returns what the tests verify by. Programs run natively or in an emulator, as the tests do.
 func options(schedules int) verify.Options {
 	return verify.Options{
 		Machine: machine.Options{Emulator: strings.Fields(os.Getenv("FIBERLAB_EXEC"))}, Seed: 1, Schedules: schedules,
