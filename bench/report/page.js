@@ -1,7 +1,12 @@
-// Draws the plots of the page from the data in the element "plots", and lets the keyboard walk along them.
+// Draws the plots of the page from the data in the element "plots". A slider below each plot walks along it: what is
+// there is the row of the table at that place.
 "use strict";
 
 const plots = JSON.parse(document.getElementById("plots").textContent);
+document.querySelectorAll("figure").forEach((figure, i) => {
+  [plots[i].box, plots[i].slider, plots[i].said] = figure.querySelectorAll(".plot, .slider, .said");
+  plots[i].table = figure.parentElement.querySelector("table");
+});
 // color returns a colour of the style sheet, in light or dark.
 const color = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 const font = "12px system-ui, sans-serif";
@@ -56,15 +61,15 @@ function logSplits(u, axisIndex, min, max) {
 
 const logarithmic = { splits: logSplits, filter: (u, splits) => splits, values: (u, splits) => splits.map(short) };
 
-// walked is what both kinds of plots have: a cursor along one axis, which is told below the plot.
-const walked = (plot, box, draw, cursor) => ({
+// walked is what both kinds of plots have: a cursor along one axis. What is there is said below the plot.
+const walked = (plot, draw, cursor) => ({
   legend: { show: false },
   cursor: { drag: { x: false, y: false }, points: { show: false }, ...cursor },
-  hooks: { draw: [draw], setCursor: [u => u.cursor.event && tell(plot, box, u.cursor.idx)] },
+  hooks: { draw: [draw], setCursor: [u => u.cursor.event && u.cursor.idx !== null && say(plot, u.cursor.idx)] },
 });
 
 // rowsPlot lays each row of figures along one line: a dot for each sample, a box for the interval, a bar at the median.
-function rowsPlot(plot, box, width) {
+function rowsPlot(plot, width) {
   const { rows, floor } = plot;
   const names = Math.min(Math.max(...rows.map(r => r.name.length)) * 7 + 16, width * .42);
   const all = rows.flatMap(r => [r.low, r.high, r.median, ...r.samples]);
@@ -108,25 +113,25 @@ function rowsPlot(plot, box, width) {
       axis(Object.assign({ scale: "y", side: 2, label: plot.x }, logarithmic)),
     ],
     series: [{}, { paths: () => null, points: { show: false } }],
-    ...walked(plot, box, draw, { x: false, y: true }),
-  }, [rows.map((_, i) => i), rows.map(r => r.median)], box);
+    ...walked(plot, draw, { x: false, y: true }),
+  }, [rows.map((_, i) => i), rows.map(r => r.median)], plot.box);
 }
 
 // linesPlot draws series of figures, both axes logarithmic, with labelled lines at the plot's marks.
-function linesPlot(plot, box, width) {
-  const xs = plot.at, height = Math.min(Math.max(width * .55, 260), 420);
+function linesPlot(plot, width) {
+  const { at: xs, marks = [] } = plot, height = Math.min(Math.max(width * .55, 260), 420);
   const all = plot.series.flatMap(s => s.values.concat(s.low, s.high));
   const draw = u => {
     const { ctx } = u, ratio = devicePixelRatio, labels = [];
     ctx.save();
     ctx.font = `${12 * ratio}px system-ui, sans-serif`;
-    plot.marks.forEach((m, i) => {
+    marks.forEach((m, i) => {
       const x = u.valToPos(m.at, "x", true);
       ctx.strokeStyle = color("soft");
       ctx.lineWidth = ratio;
       ctx.setLineDash([4 * ratio, 4 * ratio]);
       line(ctx, x, u.bbox.top, x, u.bbox.top + u.bbox.height);
-      labels.push([m.label, x + 3 * ratio, u.bbox.top + (12 + 15 * (i % 4)) * ratio]);
+      labels.push([m.label.split(":")[0], x + 3 * ratio, u.bbox.top + (12 + 15 * (i % 4)) * ratio]);
     });
     ctx.setLineDash([]);
     plot.series.forEach((s, k) => {
@@ -151,7 +156,7 @@ function linesPlot(plot, box, width) {
   return new uPlot({
     width, height,
     scales: {
-      x: { time: false, distr: 3, range: span(xs.concat(plot.marks.map(m => m.at))) },
+      x: { time: false, distr: 3, range: span(xs.concat(marks.map(m => m.at))) },
       y: { distr: 3, range: span(all) },
     },
     axes: [
@@ -161,58 +166,40 @@ function linesPlot(plot, box, width) {
     series: [{}].concat(plot.series.map((s, k) => ({
       stroke: color(look(k).color), width: 1.5, dash: look(k).dash, points: { show: false },
     }))),
-    ...walked(plot, box, draw, { x: true, y: false }),
-  }, [xs].concat(plot.series.map(s => s.values)), box);
+    ...walked(plot, draw, { x: true, y: false }),
+  }, [xs].concat(plot.series.map(s => s.values)), plot.box);
 }
 
-// tell says below the plot, and to a screen reader, what is at a place of it.
-function tell(plot, box, at) {
-  if (at === null || at === undefined) return;
-  const text = plot.told[at];
-  box.setAttribute("aria-valuenow", at);
-  box.setAttribute("aria-valuetext", text);
-  document.getElementById(plot.id + "-told").textContent = text;
+// say says, below the plot and to a screen reader, what is at a place of it.
+function say(plot, at) {
+  const head = plot.table.tHead.rows[0].cells, [place, ...cells] = plot.table.tBodies[0].rows[at].cells;
+  const unit = plot.kind === "lines" ? " " + plot.x : "";
+  const figures = cells.map((cell, i) => head[i + 1].textContent + " " + cell.textContent);
+  plot.said.textContent = place.textContent + unit + ": " + figures.join(", ");
+  plot.slider.value = at;
+  plot.slider.setAttribute("aria-valuetext", plot.said.textContent);
 }
 
-// go moves to a place by the keyboard: the cursor of the plot follows.
-function go(plot, box, at) {
-  at = Math.min(Math.max(at, 0), plot.told.length - 1);
-  const u = box.drawn, along = (plot.kind === "rows" ? at : plot.at[at]);
-  const position = u.valToPos(along, "x");
-  u.setCursor(plot.kind === "rows" ? { left: 10, top: position } : { left: position, top: 10 }, false);
-  tell(plot, box, at);
+// follow moves the cursor of the plot to where the slider is.
+function follow(plot) {
+  const at = Number(plot.slider.value);
+  if (plot.kind === "rows") plot.drawn.setCursor({ left: 10, top: plot.drawn.valToPos(at, "x") }, false);
+  else plot.drawn.setCursor({ left: plot.drawn.valToPos(plot.at[at], "x"), top: 10 }, false);
+  say(plot, at);
 }
 
 function draw(plot) {
-  const box = document.getElementById(plot.id);
-  box.drawn?.destroy();
-  const width = Math.max(box.clientWidth, 200);
-  box.drawn = (plot.kind === "rows" ? rowsPlot : linesPlot)(plot, box, width);
-  box.drawnWidth = width;
-}
-
-function setUp(plot) {
-  const box = document.getElementById(plot.id);
-  box.tabIndex = 0;
-  box.setAttribute("role", "slider");
-  box.setAttribute("aria-valuemin", 0);
-  box.setAttribute("aria-valuemax", plot.told.length - 1);
-  box.setAttribute("aria-valuenow", 0);
-  box.setAttribute("aria-valuetext", plot.told[0]);
-  box.addEventListener("keydown", e => {
-    const at = Number(box.getAttribute("aria-valuenow"));
-    const to = {
-      ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: plot.told.length - 1,
-    }[e.key];
-    if (to === undefined || e.ctrlKey || e.altKey || e.metaKey) return;
-    e.preventDefault();
-    go(plot, box, to);
-  });
-  new ResizeObserver(() => { if (box.clientWidth !== box.drawnWidth && box.clientWidth) draw(plot); }).observe(box);
+  plot.drawn?.destroy();
+  plot.width = plot.box.clientWidth;
+  plot.drawn = (plot.kind === "rows" ? rowsPlot : linesPlot)(plot, Math.max(plot.width, 200));
 }
 
 document.documentElement.classList.add("script");
-plots.forEach(setUp);
-plots.forEach(draw);
+for (const plot of plots) {
+  plot.slider.max = plot.table.tBodies[0].rows.length - 1;
+  plot.slider.addEventListener("input", () => follow(plot));
+  draw(plot);
+  new ResizeObserver(() => { if (plot.box.clientWidth !== plot.width) draw(plot); }).observe(plot.box);
+}
 for (const media of ["(prefers-color-scheme: dark)", "print"])
   matchMedia(media).addEventListener("change", () => plots.forEach(draw));

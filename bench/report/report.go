@@ -131,7 +131,7 @@ type page struct {
 	Sections []section
 }
 
-// section is a plot, what to see in it, and its figures.
+// section is a plot, what to see in it, and its figures: the table has a row for each row, or each place, of the plot.
 type section struct {
 	ID, Title string
 	Plot      *plot // nil: there is none
@@ -152,22 +152,18 @@ type listing struct {
 // plot is what page.js draws: rows of samples (kind "rows"), or series over an axis (kind "lines"). Its axes of
 // figures are logarithmic.
 type plot struct {
-	ID   string `json:"id"`
 	Kind string `json:"kind"`
 	X    string `json:"x"` // the labels of the axes
 	Y    string `json:"y,omitempty"`
 
-	Rows  []samples `json:"rows,omitempty"`
-	Floor *mark     `json:"floor,omitempty"`
+	Rows  []samples   `json:"rows,omitempty"`
+	Floor *bench.Mark `json:"floor,omitempty"`
 
-	At     []float64 `json:"at,omitempty"`
-	Series []series  `json:"series,omitempty"`
-	Marks  []mark    `json:"marks"`
+	At     []float64    `json:"at,omitempty"`
+	Series []series     `json:"series,omitempty"`
+	Marks  []bench.Mark `json:"marks,omitempty"`
 
 	Guesses bool `json:"-"` // Samples are guesses, and Median is what was measured
-
-	Told        []string `json:"told"` // what is said of each row, or of each place of At
-	Alternative string   `json:"-"`    // the plot in words
 }
 
 type samples struct {
@@ -184,11 +180,6 @@ type series struct {
 	Values []float64 `json:"values"`
 	Low    []float64 `json:"low"`
 	High   []float64 `json:"high"`
-}
-
-type mark struct {
-	At    float64 `json:"at"`
-	Label string  `json:"label"`
 }
 
 // key is an entry of a plot's legend.

@@ -51,21 +51,16 @@ func rowsSection(g *bench.Group) section {
 	s := section{ID: g.Name, Title: g.Title, Head: []string{
 		"row", "median", "95 % interval", "ratio to " + g.Base, "samples", "system calls", "instructions", "meaning",
 	}}
-	p := &plot{ID: g.Name + "-plot", Kind: "rows", X: g.Unit, Marks: []mark{}}
+	p := &plot{Kind: "rows", X: g.Unit}
 	for i := range g.Rows {
 		r := &g.Rows[i]
 		p.add(r.Name, r.Median, r.Low, r.High, r.Samples)
-		p.Told = append(p.Told, fmt.Sprintf("%s: median %s, 95 %% interval %s, %d samples from %s to %s. %s",
-			r.Name, duration(r.Median), interval(r.Low, r.High), len(r.Samples), duration(slices.Min(r.Samples)),
-			duration(slices.Max(r.Samples)), r.Sentence))
 		s.Rows = append(s.Rows, []string{
 			r.Name, duration(r.Median), interval(r.Low, r.High), ratio(r), bench.Whole(float64(len(r.Samples))),
 			calls(r), instructions(r), r.Sentence,
 		})
 	}
 	cheapest, dearest := slices.MinFunc(g.Rows, byMedian), slices.MaxFunc(g.Rows, byMedian)
-	p.Alternative = fmt.Sprintf("%s: a plot of %d rows on a logarithmic axis, from %s for %s to %s for %s.",
-		g.Title, len(g.Rows), duration(cheapest.Median), cheapest.Name, duration(dearest.Median), dearest.Name)
 	text := "The axis is logarithmic: equal distances are equal factors. "
 	if len(g.Rows) > 1 {
 		text += fmt.Sprintf("From %s, %s, to %s, %s, it is a factor of %s. ", cheapest.Name, duration(cheapest.Median),
@@ -77,7 +72,7 @@ func rowsSection(g *bench.Group) section {
 			"%s %% of the median. In a sample far to the right something else ran.", wide.Name, bench.Figure(100*wide.Spread())))
 	}
 	if g.Floor > 0 {
-		p.Floor = &mark{bench.Rounded(g.Floor, 4), "the same loop without a switch: " + duration(g.Floor)}
+		p.Floor = &bench.Mark{At: bench.Rounded(g.Floor, 4), Label: "the same loop without a switch: " + duration(g.Floor)}
 		s.Text = append(s.Text, fmt.Sprintf("The dashed line is the floor: the same loop without the operation takes %s. "+
 			"That is %s %% of what %s takes.", duration(g.Floor), bench.Figure(100*g.Floor/cheapest.Median), cheapest.Name))
 	}
@@ -139,7 +134,7 @@ func instructions(r *bench.Row) string {
 // curvesSection draws a line for each name of rows, over the axis of the group. Each name has a row at each place.
 func curvesSection(g *bench.Group) section {
 	s := section{ID: g.Name, Title: g.Title, Head: []string{g.Axis}}
-	p := &plot{ID: g.Name + "-plot", Kind: "lines", X: g.Axis, Y: g.Unit, Marks: []mark{}}
+	p := &plot{Kind: "lines", X: g.Axis, Y: g.Unit, Marks: g.Marks}
 	names := []string{}
 	for _, r := range g.Rows {
 		if !slices.Contains(names, r.Name) {
@@ -152,24 +147,15 @@ func curvesSection(g *bench.Group) section {
 	slices.Sort(p.At)
 	p.At = slices.Compact(p.At)
 	for _, at := range p.At {
-		cells, told := []string{bench.Whole(at)}, []string{}
+		cells := []string{bench.Whole(at)}
 		for k, name := range names {
 			line, r := &p.Series[k], g.Row(name, at)
 			line.Values = append(line.Values, bench.Rounded(r.Median, 4))
 			line.Low = append(line.Low, bench.Rounded(r.Low, 4))
 			line.High = append(line.High, bench.Rounded(r.High, 4))
 			cells = append(cells, duration(r.Median), interval(r.Low, r.High))
-			told = append(told, fmt.Sprintf("%s %s, 95 %% interval %s", name, duration(r.Median), interval(r.Low, r.High)))
 		}
 		s.Rows = append(s.Rows, cells)
-		p.Told = append(p.Told, fmt.Sprintf("%s %s: %s", bench.Whole(at), g.Axis, strings.Join(told, "; ")))
-	}
-	p.Alternative = fmt.Sprintf("%s: %s over %s, from %s to %s, on logarithmic axes.",
-		g.Title, g.Unit, g.Axis, bench.Whole(p.At[0]), bench.Whole(p.At[len(p.At)-1]))
-	for _, m := range g.Marks {
-		p.Alternative += fmt.Sprintf(" At %s: %s.", bench.Whole(m.At), m.Label)
-		label, _, _ := strings.Cut(m.Label, ":") // there is no room for more
-		p.Marks = append(p.Marks, mark{m.At, label})
 	}
 	s.Text = append(s.Text, strings.TrimSpace("Both axes are logarithmic. "+reasons[g.Name]))
 	if len(g.Marks) > 0 {
@@ -196,7 +182,7 @@ func guessesSection(all []predict.Compared) section {
 		ID: "guesses", Title: "Guesses, and what was measured",
 		Head: []string{"row", "measured", "95 % interval", "guesses", "least", "middle", "most", "the middle one is"},
 	}
-	p := &plot{ID: "guesses-plot", Kind: "rows", X: "ns", Marks: []mark{}, Guesses: true}
+	p := &plot{Kind: "rows", X: "ns", Guesses: true}
 	for _, c := range all {
 		var guesses []float64
 		for _, g := range c.Guesses {
@@ -204,18 +190,13 @@ func guessesSection(all []predict.Compared) section {
 		}
 		middle := c.Middle()
 		p.add(c.Name, c.Median, c.Low, c.High, guesses)
-		least, most := slices.Min(guesses), slices.Max(guesses)
-		p.Told = append(p.Told, fmt.Sprintf("%s: measured %s; guesses: %d, from %s to %s. The middle one, %s, is %s.",
-			c.Name, duration(c.Median), len(guesses), duration(least), duration(most), duration(middle.Guess),
-			c.Verdict(middle)))
 		s.Rows = append(s.Rows, []string{
-			c.Name, duration(c.Median), interval(c.Low, c.High), bench.Whole(float64(len(guesses))), duration(least),
-			duration(middle.Guess), duration(most), c.Verdict(middle),
+			c.Name, duration(c.Median), interval(c.Low, c.High), bench.Whole(float64(len(guesses))),
+			duration(slices.Min(guesses)), duration(middle.Guess), duration(slices.Max(guesses)), c.Verdict(middle),
 		})
 	}
 	byOff := func(a, b predict.Compared) int { return cmp.Compare(a.Middle().Off(), b.Middle().Off()) }
 	best, worst := slices.MinFunc(all, byOff), slices.MaxFunc(all, byOff)
-	p.Alternative = fmt.Sprintf("%s: %d rows on a logarithmic axis; the table has the figures.", s.Title, len(all))
 	s.Text = []string{fmt.Sprintf("Each dot is a guess, and the bar is what was measured. The axis is logarithmic: "+
 		"equal distances from the bar are equal factors. The middle guess of %s is %s.",
 		best.Name, best.Verdict(best.Middle()))}

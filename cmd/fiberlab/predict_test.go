@@ -28,7 +28,7 @@ func TestPredict(t *testing.T) {
 	require.Regexp(t, `(?m)^asm +0\.001 .* too little by a factor of `, got.stdout, "the lower one in the middle")
 	text, err := os.ReadFile(filepath.Join(page, benchreport.PageFile))
 	require.NoError(t, err)
-	require.Contains(t, string(text), "guesses: 2, from 0.001 ns to 1 s.")
+	require.Contains(t, string(text), "<td>2</td><td>0.001 ns</td><td>0.001 ns</td><td>1 s</td>")
 	require.Contains(t, string(text), "a guess")
 }
 
