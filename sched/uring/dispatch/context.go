@@ -13,6 +13,8 @@ import (
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/uring"
+
+	"golang.org/x/sys/cpu"
 )
 
 var (
@@ -271,7 +273,9 @@ type contextDevice struct {
 	context *Context
 	run     *contextRun
 	next    sched.Task // runNext
-	alive   int        // top-level tasks that have begun and not ended; for the thread of the worker
+
+	_     [2]cpu.CacheLinePad // submitters read what is above
+	alive int                 // top-level tasks that have begun and not ended; for the thread of the worker
 }
 
 var _ sched.Device = (*contextDevice)(nil)

@@ -12,6 +12,8 @@ import (
 	"fiberlab/internal/queue"
 	"fiberlab/sched/park"
 	"fiberlab/sched/uring"
+
+	"golang.org/x/sys/cpu"
 )
 
 // taskQueue holds top-level tasks that have not begun, in the order of their submission. It has room for some. Any
@@ -24,8 +26,10 @@ type taskQueue struct {
 	tasks  queue.Queue[task]
 	length atomic.Int64
 
-	open    atomic.Bool       // rounds may begin
-	present queue.Queue[task] // of the present round, that have not begun; for the thread of the engine
+	open atomic.Bool // rounds may begin
+
+	_       [2]cpu.CacheLinePad // submitters write what is above, the engine's thread what follows
+	present queue.Queue[task]   // of the present round, that have not begun; for the thread of the engine
 }
 
 // task is a TopLevel in a queue.
