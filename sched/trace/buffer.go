@@ -14,13 +14,12 @@ type buffer struct {
 	worker   int
 
 	sync.Mutex
-	counts     Transitions
-	migrations uint64
-	events     latest[Event]
-	marks      latest[Mark]
-	idling     latest[Idling]
-	stretches  map[int]*stretch     // by fiber
-	times      map[string]*TaskTime // by name
+	counts    Transitions
+	events    latest[Event]
+	marks     latest[Mark]
+	idling    latest[Idling]
+	stretches map[int]*stretch     // by fiber
+	times     map[string]*TaskTime // by name
 }
 
 // latest are the latest of some things, the earliest at next once there are as many as there may be.
@@ -51,10 +50,6 @@ func (b *buffer) Detailed() bool { return b.recorder.capacity > 0 }
 func (b *buffer) Transition(m sched.Moment, t sched.Transition) {
 	b.counts[t.From][t.To]++
 	s := b.charge(m, t.From)
-	if t.Why == sched.WhyResume && s.worker != m.Worker {
-		b.migrations++
-	}
-	s.worker = m.Worker
 	if t.Why == sched.WhyEnd {
 		delete(b.stretches, m.Fiber)
 	}

@@ -97,7 +97,7 @@ func (t *traceWriter) idling(list []Idling, last time.Duration) {
 			t.wake(i, "asleep")
 		case Stole:
 			t.instant(
-				i.Worker, fmt.Sprintf("steals %d from %s", i.Count, i.From), "steal", i.At, map[string]any{"from": i.From},
+				i.Worker, fmt.Sprintf("steals %d from %s", i.Count, i.From), "steal", i.At, map[string]string{"from": i.From},
 			)
 		case Completed:
 			t.instant(i.Worker, fmt.Sprintf("%d completions", i.Count), "completions", i.At, nil)
@@ -113,7 +113,7 @@ func (t *traceWriter) wake(i Idling, state string) {
 	by := "no worker"
 	if i.By >= 0 {
 		by = workerName(i.By)
-		t.instant(i.By, "wakes "+workerName(i.Worker), "wake", i.At, map[string]any{"it was": state})
+		t.instant(i.By, "wakes "+workerName(i.Worker), "wake", i.At, map[string]string{"it was": state})
 	}
-	t.instant(i.Worker, "woken", "woken", i.At, map[string]any{"it was": state, "by": by})
+	t.instant(i.Worker, "woken", "woken", i.At, map[string]string{"it was": state, "by": by})
 }

@@ -74,7 +74,7 @@ func (p *perfetto) event(e traceEvent) {
 	track := trackUUID(e.PID, e.TID)
 	switch e.Phase {
 	case "M":
-		name := e.Args["name"].(string)
+		name := e.Args["name"]
 		if e.Name == "process_name" {
 			p.descriptor(trackUUID(e.PID, 0), 0, name)
 		} else {
@@ -109,7 +109,7 @@ func (p *perfetto) trackEvent(at microseconds, kind, track uint64, e traceEvent,
 		t = add(add(t, eventName, e.Name), eventCategory, e.Class)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Args)) {
-		t = add(t, eventNote, add(add(nil, noteName, name), noteText, fmt.Sprint(e.Args[name])))
+		t = add(t, eventNote, add(add(nil, noteName, name), noteText, e.Args[name]))
 	}
 	if flow != 0 {
 		t = protowire.AppendFixed64(protowire.AppendTag(t, flow, protowire.Fixed64Type), uint64(e.Arrow))

@@ -66,13 +66,6 @@ func (r *Recorder) Transitions() Transitions {
 	return sum
 }
 
-// Migrations is how often a fiber has been resumed by another worker than before.
-func (r *Recorder) Migrations() uint64 {
-	var sum uint64
-	r.each(func(part *buffer) { sum += part.migrations })
-	return sum
-}
-
 func (t *Transitions) add(counts *Transitions) {
 	for from, row := range counts {
 		for to, n := range row {
@@ -129,7 +122,6 @@ func (r *Recorder) forget(gone *buffer) {
 	defer r.past.Unlock()
 	r.buffers = slices.DeleteFunc(r.buffers, func(part *buffer) bool { return part == gone })
 	r.past.counts.add(&gone.counts)
-	r.past.migrations += gone.migrations
 	for _, e := range gone.events.appendTo(nil) {
 		r.past.events.keep(e, r.capacity)
 	}

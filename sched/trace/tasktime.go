@@ -26,7 +26,6 @@ type stretch struct {
 	since  time.Duration // of the last transition, or change of the task
 	inTask bool
 	task   string // its name
-	worker int    // the number of the worker that has run the fiber last
 }
 
 // TaskTimes returns the time of all tasks, by their names, until the last transition of each. The empty name has the
@@ -47,7 +46,7 @@ func (r *Recorder) TaskTimes() map[string]TaskTime {
 func (b *buffer) stretch(m sched.Moment) *stretch {
 	s := b.stretches[m.Fiber]
 	if s == nil {
-		s = &stretch{since: m.At, worker: m.Worker}
+		s = &stretch{since: m.At}
 		b.stretches[m.Fiber] = s
 	}
 	return s

@@ -23,17 +23,17 @@ const (
 // traceEvent is one event of the Trace Event format. Its phase is X for a slice, i for an instant, s and f for the ends
 // of an arrow, M for the name of a process or thread.
 type traceEvent struct {
-	Name  string         `json:"name"`
-	Phase string         `json:"ph"`
-	Class string         `json:"cat,omitempty"`
-	Start microseconds   `json:"ts"`
-	Took  *microseconds  `json:"dur,omitempty"`
-	PID   int            `json:"pid"`
-	TID   int            `json:"tid"`
-	Arrow int            `json:"id,omitempty"` // both ends have the same
-	Into  string         `json:"bp,omitempty"` // e: an arrow ends in the slice around it, not in the next one
-	Scope string         `json:"s,omitempty"`  // t: an instant is its thread's
-	Args  map[string]any `json:"args,omitempty"`
+	Name  string            `json:"name"`
+	Phase string            `json:"ph"`
+	Class string            `json:"cat,omitempty"`
+	Start microseconds      `json:"ts"`
+	Took  *microseconds     `json:"dur,omitempty"`
+	PID   int               `json:"pid"`
+	TID   int               `json:"tid"`
+	Arrow int               `json:"id,omitempty"` // both ends have the same
+	Into  string            `json:"bp,omitempty"` // e: an arrow ends in the slice around it, not in the next one
+	Scope string            `json:"s,omitempty"`  // t: an instant is its thread's
+	Args  map[string]string `json:"args,omitempty"`
 }
 
 // microseconds is a time that is written as microseconds, to the nanosecond.
@@ -49,24 +49,22 @@ type fiberID struct{ maker, fiber int }
 
 // stay is the time that a fiber spends in one state.
 type stay struct {
-	state  sched.State
-	since  time.Duration
-	why    sched.Why
-	thread int    // of the process traceFibers
-	begun  bool   // its beginning is recorded
-	task   string // the name of the task at its beginning
-	call   string // what the task waits by
-	worker int    // the number of the worker that runs the fiber, or has run it last
-	from   int    // the worker that ran it before, if that was another one; else less than 0
-
-	by       sched.Notifier
-	byWorker int           // the worker that ran by
-	woken    time.Duration // when by woke the fiber, which has not run since; less than 0: it was not woken
+	Event        // that began it
+	begun  bool  // that is kept
+	thread int   // of the process traceFibers
+	from   int   // the worker that ran the fiber before, if that was another one; else less than 0
+	wake   *wake // of the fiber, which has not run since; nil: no fiber has woken it
 
 	// The tasks within a stay that is Running.
 	inTask bool
 	name   string // of the present task
 	tasks  []run
+}
+
+// wake is when a fiber was notified, and the worker that ran the one who did so.
+type wake struct {
+	at time.Duration
+	by int
 }
 
 // run is the part of a task that lies within one stay.
@@ -136,7 +134,7 @@ type traceWriter struct {
 func (t *traceWriter) of(id fiberID) *stay {
 	s := t.stays[id]
 	if s == nil {
-		s = &stay{thread: len(t.stays) + 1, worker: id.maker, from: -1, woken: -1}
+		s = &stay{Event: Event{Worker: id.maker}, thread: len(t.stays) + 1, from: -1}
 		t.stays[id] = s
 		t.order = append(t.order, id)
 		t.worker(id.maker)
@@ -161,41 +159,40 @@ func (t *traceWriter) transition(e Event) {
 	t.worker(e.Worker)
 	t.stay(id, s, e.At, e.Why.String())
 	before := *s
-	s.state, s.since, s.why, s.begun, s.task, s.call = e.To, e.At, e.Why, true, e.Task, e.For
-	s.worker, s.from, s.tasks = e.Worker, -1, nil
+	s.Event, s.begun, s.from, s.tasks = e, true, -1, nil
 	switch {
-	case e.Why == sched.WhyNotify:
-		s.by, s.byWorker, s.woken = e.By, t.ranOn(e.By), e.At
+	case e.Why == sched.WhyNotify && e.By.Worker >= 0:
+		s.wake = &wake{e.At, t.ranOn(e.By)}
 	case e.To == sched.Running:
-		if e.Why == sched.WhyResume && before.begun && before.worker != e.Worker {
-			s.from = before.worker
-			t.instant(e.Worker, id.on(e.Worker)+" migrates", "migration", e.At, map[string]any{"from": workerName(s.from)})
+		if e.Why == sched.WhyResume && before.begun && before.Worker != e.Worker {
+			s.from = before.Worker
+			t.instant(e.Worker, id.on(e.Worker)+" migrates", "migration", e.At, map[string]string{"from": workerName(s.from)})
 		}
-		if s.woken >= 0 && s.by.Worker >= 0 {
-			t.arrow(e.Worker, s, e.At)
+		if s.wake != nil {
+			t.arrow(s.wake, e)
 		}
-		s.woken = -1
+		s.wake = nil
 		if s.inTask {
 			s.tasks = append(s.tasks, run{name: s.name, since: e.At})
 		}
 	}
 }
 
-// arrow leads from where the fiber was notified to where it goes on, on a worker, at some time.
-func (t *traceWriter) arrow(worker int, s *stay, at time.Duration) {
+// arrow leads from where a fiber was notified to where it goes on.
+func (t *traceWriter) arrow(from *wake, to Event) {
 	t.arrows++
-	t.worker(s.byWorker) // of which no other event may be kept
+	t.worker(from.by) // of which no other event may be kept
 	e := traceEvent{Name: "notify", Class: "notify", PID: traceWorkers, Arrow: t.arrows}
-	e.Phase, e.TID, e.Start = "s", workerThread(s.byWorker), microseconds(s.woken)
+	e.Phase, e.TID, e.Start = "s", workerThread(from.by), microseconds(from.at)
 	t.event(e)
-	e.Phase, e.TID, e.Start, e.Into = "f", workerThread(worker), microseconds(at), "e"
+	e.Phase, e.TID, e.Start, e.Into = "f", workerThread(to.Worker), microseconds(to.At), "e"
 	t.event(e)
 }
 
 // ranOn is the worker that runs the fiber, as far as that is known: else the worker that has made it.
 func (t *traceWriter) ranOn(n sched.Notifier) int {
 	if s := t.stays[fiberID{n.Worker, n.Fiber}]; s != nil {
-		return s.worker
+		return s.Worker
 	}
 	return n.Worker
 }
@@ -212,13 +209,13 @@ func (t *traceWriter) mark(m Mark) {
 		s.inTask = false
 	case Said:
 		t.instant(
-			m.Worker, m.Name, "mark", m.At, described(map[string]any{"fiber": fmt.Sprint(m.Fiber)}, "task", m.Task),
+			m.Worker, m.Name, "mark", m.At, described(map[string]string{"fiber": fmt.Sprint(m.Fiber)}, "task", m.Task),
 		)
 	}
 }
 
 // instant writes a moment on the track of a worker.
-func (t *traceWriter) instant(worker int, name, class string, at time.Duration, args map[string]any) {
+func (t *traceWriter) instant(worker int, name, class string, at time.Duration, args map[string]string) {
 	t.worker(worker)
 	t.event(traceEvent{
 		Name: name, Phase: "i", Class: class, Start: microseconds(at), PID: traceWorkers, TID: workerThread(worker),
@@ -258,23 +255,23 @@ func (t *traceWriter) stay(id fiberID, s *stay, end time.Duration, cause string)
 	if !s.begun {
 		return
 	}
-	args := described(map[string]any{"began": s.why.String()}, "ended", cause, "task", s.task, "waits by", s.call)
-	if s.why == sched.WhyNotify {
-		args["notified by"] = s.by.String()
+	args := described(map[string]string{"began": s.Why.String()}, "ended", cause, "task", s.Task, "waits by", s.For)
+	if s.Why == sched.WhyNotify {
+		args["notified by"] = s.By.String()
 	}
-	if s.state == sched.Running {
-		args["on"] = workerName(s.worker)
+	if s.To == sched.Running {
+		args["on"] = workerName(s.Worker)
 	}
 	if s.from >= 0 {
 		args["came from"] = workerName(s.from)
 	}
-	e := slice(s.state.String(), "state", traceFibers, s.thread, s.since, end)
+	e := slice(s.To.String(), "state", traceFibers, s.thread, s.At, end)
 	e.Args = args
 	t.event(e)
-	if s.state != sched.Running {
+	if s.To != sched.Running {
 		return
 	}
-	e.Name, e.Class, e.PID, e.TID = id.on(s.worker), "run", traceWorkers, workerThread(s.worker)
+	e.Name, e.Class, e.PID, e.TID = id.on(s.Worker), "run", traceWorkers, workerThread(s.Worker)
 	t.event(e)
 	s.endTask(end)
 	for _, task := range s.tasks {
@@ -283,7 +280,7 @@ func (t *traceWriter) stay(id fiberID, s *stay, end time.Duration, cause string)
 }
 
 // described adds pairs of a name and a text to args, but no text that is empty.
-func described(args map[string]any, pairs ...string) map[string]any {
+func described(args map[string]string, pairs ...string) map[string]string {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
 			args[pairs[i]] = pairs[i+1]
@@ -301,5 +298,5 @@ func slice(name, class string, process, thread int, since, until time.Duration) 
 
 // name writes an event that names a process or a thread.
 func (t *traceWriter) name(what string, pid, tid int, name string) {
-	t.event(traceEvent{Name: what, Phase: "M", PID: pid, TID: tid, Args: map[string]any{"name": name}})
+	t.event(traceEvent{Name: what, Phase: "M", PID: pid, TID: tid, Args: map[string]string{"name": name}})
 }
