@@ -15,13 +15,6 @@ const font = "12px system-ui, sans-serif";
 const looks = [{ color: "series-1", dash: [], square: false }, { color: "series-2", dash: [6, 3], square: true }];
 const look = i => looks[i % looks.length];
 
-// short writes a number in few characters: 0.79, 3.4, 189, 2k.
-function short(v) {
-  for (const [size, letter] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]])
-    if (v >= size) return +(v / size).toPrecision(3) + letter;
-  return String(+v.toPrecision(2));
-}
-
 function dot(ctx, x, y, r, square) {
   ctx.beginPath();
   if (square) ctx.rect(x - r, y - r, 2 * r, 2 * r);
@@ -46,20 +39,6 @@ function span(values) {
   const shown = values.filter(v => v > 0);
   return [Math.min(...shown) * .8, Math.max(...shown) * 1.25];
 }
-
-// logSplits returns where the numbers of a logarithmic axis stand: fewer of them the longer it is.
-function logSplits(u, axisIndex, min, max) {
-  const splits = [];
-  const steps = max / min > 300 ? [1] : max / min > 20 ? [1, 3] : [1, 2, 3, 5, 7];
-  for (let power = Math.floor(Math.log10(min)); power <= Math.log10(max); power++)
-    for (const step of steps) {
-      const at = step * 10 ** power;
-      if (at >= min && at <= max) splits.push(at);
-    }
-  return splits;
-}
-
-const logarithmic = { splits: logSplits, filter: (u, splits) => splits, values: (u, splits) => splits.map(short) };
 
 // walked is what both kinds of plots have: a cursor along one axis. What is there is said below the plot.
 const walked = (plot, draw, cursor) => ({
@@ -110,7 +89,7 @@ function rowsPlot(plot, width) {
         scale: "x", side: 3, size: names, grid: { show: false },
         splits: () => rows.map((_, i) => i), values: () => rows.map(r => r.name),
       }),
-      axis(Object.assign({ scale: "y", side: 2, label: plot.x }, logarithmic)),
+      axis({ scale: "y", side: 2, label: plot.x }),
     ],
     series: [{}, { paths: () => null, points: { show: false } }],
     ...walked(plot, draw, { x: false, y: true }),
@@ -160,8 +139,8 @@ function linesPlot(plot, width) {
       y: { distr: 3, range: span(all) },
     },
     axes: [
-      axis(Object.assign({ label: plot.x }, logarithmic)),
-      axis(Object.assign({ label: plot.y, size: 44 }, logarithmic)),
+      axis({ label: plot.x }),
+      axis({ label: plot.y }),
     ],
     series: [{}].concat(plot.series.map((s, k) => ({
       stroke: color(look(k).color), width: 1.5, dash: look(k).dash, points: { show: false },
