@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,7 +38,7 @@ type Machine struct {
 	Flags     string  `json:"flags"`    // of C, of the benchmark loops
 	Governor  string  `json:"governor"` // of the clock of processor 0
 	SMT       string  `json:"smt"`      // "on", "off", "notsupported"
-	Virtual   string  `json:"virtual"`  // "yes", "no", or the hypervisor's name
+	Virtual   string  `json:"virtual"`  // "yes", "no"
 	Emulated  bool    `json:"emulated"` // by qemu-user: times mean nothing
 	Caches    []Cache `json:"caches,omitempty"`
 	PageBytes int     `json:"page_bytes"`
@@ -107,24 +108,15 @@ func cpuFacts() map[string]string {
 	return facts
 }
 
-// virtual names the hypervisor if there is one.
+// virtual reports whether a hypervisor runs this system. Processors of arm64 do not say.
 func virtual(facts map[string]string) string {
-	if vendor := firstLine("/sys/hypervisor/type"); vendor != "" {
-		return vendor
-	}
-	product := firstLine("/sys/class/dmi/id/product_name")
-	for _, known := range []string{"KVM", "VirtualBox", "VMware", "Virtual Machine", "QEMU", "Firecracker"} {
-		if strings.Contains(product, known) {
-			return product
-		}
-	}
-	switch {
-	case strings.Contains(" "+facts["flags"]+" ", " hypervisor "):
+	switch flags := strings.Fields(facts["flags"]); {
+	case slices.Contains(flags, "hypervisor"):
 		return "yes"
-	case facts["flags"] == "": // arm64 does not say
-		return ""
+	case flags != nil:
+		return "no"
 	}
-	return "no"
+	return ""
 }
 
 func caches() (list []Cache) {
