@@ -31,7 +31,7 @@ type options struct {
 	groups   sched.Groups
 	stats    bool
 	states   bool
-	traces   *traces
+	traces   traces
 	io       *uring.Options // nil: package os reads the files
 	json     bool
 	noTable  bool
@@ -63,7 +63,7 @@ func (l *lab) execute(ctx context.Context, args []string) error {
 func (l *lab) runCommand() *cobra.Command {
 	var o options
 	var backends, policies []string
-	var trace, page, mode, io string
+	var mode, io string
 	c := &cobra.Command{
 		Use:   "run [DIR]",
 		Short: "Count words by tasks on fibers, then show what a switch costs",
@@ -129,16 +129,13 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 			if o.io, err = enginesBy(flags.Lookup("io"), io); err != nil {
 				return err
 			}
-			if flags.Changed("trace") && trace == "" {
-				return wrongValue(flags.Lookup("trace"), trace)
-			}
-			if flags.Changed("timeline") && page == "" {
-				return wrongValue(flags.Lookup("timeline"), page)
-			}
-			if o.traces, err = createTraces(trace, page, o.settings); err != nil {
+			if err := notEmpty(c, "trace", "timeline"); err != nil {
 				return err
 			}
-			return errors.Join(l.run(c.Context(), o), o.traces.close())
+			if err := o.traces.create(o.settings); err != nil {
+				return err
+			}
+			return l.run(c.Context(), o)
 		},
 	}
 	flags := c.Flags()
@@ -153,8 +150,8 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 	setRemedy(c.Flags().Lookup("io"), "choose one of "+anyOf(driverNames()))
 	c.Flags().BoolVar(&o.stats, "stats", false, "policy group: print what each scheduling group did")
 	c.Flags().BoolVar(&o.states, "states", false, "print how often fibers went from one state to another")
-	c.Flags().StringVar(&trace, "trace", "", "write a trace of the fibers to `FILE`")
-	c.Flags().StringVar(&page, "timeline", "", "write a page for browsers with what the fibers did to `FILE`")
+	c.Flags().StringVar(&o.traces.trace, "trace", "", "write a trace of the fibers to `FILE`")
+	c.Flags().StringVar(&o.traces.timeline, "timeline", "", "write a page for browsers with what the fibers did to `FILE`")
 	c.Flags().BoolVar(&o.noTable, "no-table", false, "leave the switch-cost table out")
 	addBenchFlags(c, &o)
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document")

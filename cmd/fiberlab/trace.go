@@ -19,75 +19,30 @@ const tracedEvents = 1 << 17
 // perfettoExt is the extension of a trace in Perfetto's own format; all others are JSON.
 const perfettoExt = ".pftrace"
 
-// traces are the files for what is recorded: of each setting a trace, a timeline, or both. A nil *traces has none.
+// traces names the files for what is recorded: --trace and --timeline, either of which may be empty.
 type traces struct {
-	files []traceFile
+	trace, timeline string
+	several         bool // settings: each has files of its own
 }
 
-type traceFile struct {
-	setting setting
-	flag    string // by which it was asked for
-	*os.File
-	write func(io.Writer, *trace.Recorder) error
-}
-
-// create makes the files of a flag before the work begins, so that a wrong path is reported at once. An empty path
-// means none.
-func (t *traces) create(flag, path string, list []setting, write func(io.Writer, *trace.Recorder) error) error {
-	if path == "" {
-		return nil
+// create makes the files before the work begins, so that a wrong path is reported at once.
+func (t *traces) create(list []setting) error {
+	if t.trace != "" && filepath.Clean(t.trace) == filepath.Clean(t.timeline) {
+		return fmt.Errorf("--timeline %s: the trace is written there: name another file", t.timeline)
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("--%s: %s is a directory: name a file", flag, path)
-	}
+	t.several = len(list) > 1
+	nothing := func(io.Writer) error { return nil }
 	for _, s := range list {
-		name := path
-		if len(list) > 1 {
-			ext := filepath.Ext(path)
-			name = strings.TrimSuffix(path, ext) + s.fileInfix() + ext
+		if err := errors.Join(t.file("trace", t.trace, s, nothing), t.file("timeline", t.timeline, s, nothing)); err != nil {
+			return err
 		}
-		f, err := os.Create(name)
-		if err != nil {
-			return fmt.Errorf("--%s: %w", flag, err)
-		}
-		t.files = append(t.files, traceFile{s, flag, f, write})
 	}
 	return nil
 }
 
-// createTraces makes the files of --trace and --timeline, either of which may be empty.
-func createTraces(path, page string, list []setting) (*traces, error) {
-	if path != "" && filepath.Clean(path) == filepath.Clean(page) {
-		return nil, fmt.Errorf("--timeline %s: the trace is written there: name another file", page)
-	}
-	t := &traces{}
-	err := t.create("trace", path, list, func(w io.Writer, r *trace.Recorder) error {
-		if filepath.Ext(path) == perfettoExt {
-			return r.WritePerfetto(w)
-		}
-		return r.WriteTrace(w)
-	})
-	if err == nil {
-		err = t.create("timeline", page, list, writeTimeline)
-	}
-	if err != nil {
-		return nil, errors.Join(err, t.close())
-	}
-	return t, nil
-}
-
-// writeTimeline writes the page of what r has recorded.
-func writeTimeline(w io.Writer, r *trace.Recorder) error {
-	var recorded bytes.Buffer
-	if err := r.WriteTrace(&recorded); err != nil {
-		return err
-	}
-	return timeline.Write(w, "fiberlab run", recorded.Bytes())
-}
-
 // recorder returns a recorder for one scheduler. It keeps events only if a file will be written.
 func (t *traces) recorder() *trace.Recorder {
-	if t == nil || len(t.files) == 0 {
+	if t.trace == "" && t.timeline == "" {
 		return trace.NewRecorder(0)
 	}
 	return trace.NewRecorder(tracedEvents)
@@ -95,28 +50,38 @@ func (t *traces) recorder() *trace.Recorder {
 
 // write writes the files of one setting.
 func (t *traces) write(s setting, r *trace.Recorder) error {
-	if t == nil {
-		return nil
+	asTrace := r.WriteTrace
+	if filepath.Ext(t.trace) == perfettoExt {
+		asTrace = r.WritePerfetto
 	}
-	for _, f := range t.files {
-		if f.setting != s {
-			continue
+	asPage := func(w io.Writer) error {
+		var recorded bytes.Buffer
+		if err := r.WriteTrace(&recorded); err != nil {
+			return err
 		}
-		if err := f.write(f, r); err != nil {
-			return fmt.Errorf("--%s: %s: %w", f.flag, f.Name(), err)
-		}
+		return timeline.Write(w, "fiberlab run", recorded.Bytes())
 	}
-	return nil
+	return errors.Join(t.file("trace", t.trace, s, asTrace), t.file("timeline", t.timeline, s, asPage))
 }
 
-// close closes the files. The file of a setting whose count was not made stays empty.
-func (t *traces) close() error {
-	if t == nil {
+// file writes the file of one setting that the flag names.
+func (t *traces) file(flag, path string, s setting, write func(io.Writer) error) error {
+	if path == "" {
 		return nil
 	}
-	var errs []error
-	for _, f := range t.files {
-		errs = append(errs, f.Close())
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("--%s: %s is a directory: name a file", flag, path)
 	}
-	return errors.Join(errs...)
+	if t.several {
+		ext := filepath.Ext(path)
+		path = strings.TrimSuffix(path, ext) + s.fileInfix() + ext
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return fmt.Errorf("--%s: %s: %w", flag, path, err)
+	}
+	return nil
 }
