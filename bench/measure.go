@@ -15,7 +15,7 @@ type Options struct {
 	Rounds    int           // how often each rival is sampled; 0: until the ratios are narrow, or Limit
 	Sample    time.Duration // roughly how long a sample takes; 0 means 2 ms
 	Limit     time.Duration // how long a workload is sampled if Rounds is 0; 0 means DefaultLimit
-	Seed      uint64        // from which orders and intervals are drawn
+	Seed      uint64        // from which orders and intervals are drawn; 0: another one each time
 }
 
 // DefaultLimit is how long a workload is sampled unless Options say otherwise.
@@ -50,10 +50,13 @@ func Measure(ctx context.Context, o Options, progress Progress) (*Report, error)
 	if o.Limit == 0 {
 		o.Limit = DefaultLimit
 	}
+	if o.Seed == 0 {
+		o.Seed = rand.Uint64()
+	}
 	if o.Workloads == nil {
 		o.Workloads, _ = ParseWorkloads("all")
 	}
-	r := &Report{Schema: Schema, Machine: ThisMachine(), Started: time.Now(), Seed: o.Seed, Groups: []Group{}}
+	r := &Report{Schema: Schema, Machine: ThisMachine(), Started: time.Now(), Groups: []Group{}}
 	run := measurement{Options: o, rng: rand.New(rand.NewPCG(o.Seed, 1)), progress: progress}
 	for i := range o.Workloads {
 		run.before, run.after = o.total(o.Workloads[:i]), o.total(o.Workloads[i+1:])
@@ -100,13 +103,20 @@ type series struct {
 	executed   float64  // instructions of an operation; 0: not counted
 }
 
+// sampled is a workload, the samples of the rivals that are there, and those that are not.
+type sampled struct {
+	*Workload
+	all     []*series
+	skipped []Skipped
+	seed    uint64 // of the intervals
+}
+
 // workload measures w. If it returns an error, the group holds the rounds that were complete; it is nil if there are
 // none.
 func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, err error) {
-	var all []*series
-	var skipped []Skipped
+	found := sampled{Workload: w, seed: m.Seed}
 	defer func() {
-		for _, s := range all {
+		for _, s := range found.all {
 			err = errors.Join(err, s.close())
 		}
 	}()
@@ -117,32 +127,32 @@ func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, 
 	for _, rival := range rivals {
 		s, err := openSeries(ctx, rival, cmp.Or(w.Sample, m.Sample))
 		if absent := new(Absent); errors.As(err, &absent) {
-			skipped = append(skipped, Skipped{rival.Name, absent.What, absent.Remedy})
+			found.skipped = append(found.skipped, Skipped{rival.Name, absent.What, absent.Remedy})
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, s)
+		found.all = append(found.all, s)
 	}
 	start := time.Now()
 	for round := 1; ; round++ {
-		for _, i := range m.rng.Perm(len(all)) {
-			if err := all[i].take(ctx); err != nil {
-				return summarise(w, all, round-1, skipped, m.Seed), err
+		for _, i := range m.rng.Perm(len(found.all)) {
+			if err := found.all[i].take(ctx); err != nil {
+				return found.group(round - 1), err
 			}
 			m.report(w, time.Since(start), float64(round)/float64(max(m.Rounds, 1)))
 		}
 		enough := round == m.Rounds
 		if m.Rounds == 0 {
 			enough = time.Since(start) > m.Limit ||
-				round >= fewestRounds && round%stepRounds == 1 && areNarrow(w, all, m.Seed)
+				round >= fewestRounds && round%stepRounds == 1 && found.isNarrow(round)
 		}
 		if enough {
 			if w.Counted && round >= fewestRounds {
-				w.Notes = append(w.Notes, count(all)...)
+				w.Notes = append(w.Notes, count(found.all)...)
 			}
-			return summarise(w, all, round, skipped, m.Seed), nil
+			return found.group(round), nil
 		}
 	}
 }

@@ -52,6 +52,7 @@ func plant(costs map[string]func() float64, names ...string) Workload {
 func measured(t *testing.T, w Workload, o Options) *Group {
 	t.Helper()
 	o.Workloads = []Workload{w}
+	o.Seed++ // 0 would be another one each time
 	r, err := Measure(t.Context(), o, nil)
 	require.NoError(t, err)
 	require.Len(t, r.Groups, 1)

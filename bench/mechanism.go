@@ -150,5 +150,3 @@ func ParseWorkloads(name string) (list []Workload, err error) {
 	}
 	return list, err
 }
-
-func (w *Workload) unit() string { return "ns a " + w.Operation }

@@ -20,7 +20,6 @@ type Report struct {
 	Schema  int       `json:"schema"`
 	Machine Machine   `json:"machine"`
 	Started time.Time `json:"started"`
-	Seed    uint64    `json:"seed"` // the order of the samples, and the intervals, are drawn from it
 	Stopped bool      `json:"stopped,omitempty"`
 	Groups  []Group   `json:"groups"`
 }

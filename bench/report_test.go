@@ -9,7 +9,7 @@ import (
 )
 
 func TestAReportComesBackFromJSON(t *testing.T) {
-	r := &Report{Schema: Schema, Machine: ThisMachine(), Seed: 7, Groups: []Group{{
+	r := &Report{Schema: Schema, Machine: ThisMachine(), Groups: []Group{{
 		Name: "ring", Unit: "ns a switch", Axis: "fibers", Marks: []Mark{{100, "L1 ends"}},
 		Rows:    []Row{{Name: "asm", At: 2, Samples: []float64{1, 2}, Median: 1.5}, {Name: "asm", At: 10, Median: 3}},
 		Skipped: []Skipped{{"boost", "no header", "apt-get install it"}},

@@ -104,24 +104,22 @@ func noise(name string, samples []float64, median estimate) string {
 // floorName is the name of a series that is no row.
 const floorName = "floor"
 
-// baseOf returns the index of the series to which ratios are taken. That is the base at its first place on the axis. If
-// this machine lacks the base, it is the first series.
-func baseOf(w *Workload, all []*series) int {
-	return max(0, slices.IndexFunc(all, func(s *series) bool { return s.Name == w.Base }))
-}
-
-func samplesOf(all []*series, rounds int) (rows [][]float64) {
-	for _, s := range all {
+// estimates returns the intervals of the first rounds of all series, and the index of the series to which the ratios
+// are. That is the base at its first place on the axis, or the first series if this machine lacks the base.
+func (w *sampled) estimates(rounds int) (medians, ratios []estimate, base int) {
+	var rows [][]float64
+	for _, s := range w.all {
 		rows = append(rows, s.taken[:rounds])
 	}
-	return rows
+	base = max(0, slices.IndexFunc(w.all, func(s *series) bool { return s.Name == w.Base }))
+	medians, ratios = bootstrap(rows, base, w.seed)
+	return medians, ratios, base
 }
 
-// areNarrow reports whether the intervals of all ratios are narrow.
-func areNarrow(w *Workload, all []*series, seed uint64) bool {
-	base := baseOf(w, all)
-	medians, ratios := bootstrap(samplesOf(all, len(all[base].taken)), base, seed)
-	for i, s := range all {
+// isNarrow reports whether the intervals of all ratios are narrow.
+func (w *sampled) isNarrow(rounds int) bool {
+	medians, ratios, _ := w.estimates(rounds)
+	for i, s := range w.all {
 		if s.Name != floorName && (ratios[i].halfWidth() > narrow || medians[i].halfWidth() > narrow) {
 			return false
 		}
@@ -129,19 +127,18 @@ func areNarrow(w *Workload, all []*series, seed uint64) bool {
 	return true
 }
 
-// summarise makes a group of the first rounds, or nil if there are none.
-func summarise(w *Workload, all []*series, rounds int, skipped []Skipped, seed uint64) *Group {
-	if rounds == 0 || len(all) == 0 {
+// group makes a group of the first rounds, or nil if there are none.
+func (w *sampled) group(rounds int) *Group {
+	if rounds == 0 || len(w.all) == 0 {
 		return nil
 	}
-	base := baseOf(w, all)
-	medians, ratios := bootstrap(samplesOf(all, rounds), base, seed)
+	medians, ratios, base := w.estimates(rounds)
 	g := &Group{
-		Name: w.Name, Title: w.Title, Unit: w.unit(), Base: all[base].Name, Axis: w.Axis, Rounds: rounds,
-		Noise: noise(all[base].Name, all[base].taken[:rounds], medians[base]), Notes: w.Notes, Rows: []Row{},
-		Marks: w.Marks, Skipped: skipped,
+		Name: w.Name, Title: w.Title, Unit: "ns a " + w.Operation, Base: w.all[base].Name, Axis: w.Axis, Rounds: rounds,
+		Noise: noise(w.all[base].Name, w.all[base].taken[:rounds], medians[base]), Notes: w.Notes, Rows: []Row{},
+		Marks: w.Marks, Skipped: w.skipped,
 	}
-	for i, s := range all {
+	for i, s := range w.all {
 		if s.Name == floorName {
 			g.Floor = medians[i].value
 			continue
@@ -164,7 +161,7 @@ func summarise(w *Workload, all []*series, rounds int, skipped []Skipped, seed u
 		if s.calls != nil && *s.calls >= 0.05 {
 			s.Says += fmt.Sprintf("; system calls: %.1f", *s.calls)
 		}
-		row.Sentence = g.sentence(&row, w.Operation, s.Says, all[base].At, i == base)
+		row.Sentence = g.sentence(&row, w.Operation, s.Says, w.all[base].At, i == base)
 		g.Rows = append(g.Rows, row)
 	}
 	return g

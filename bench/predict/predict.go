@@ -54,10 +54,35 @@ func ParseCost(text string) (float64, error) {
 	return cost, nil
 }
 
-// ReadFile reads the guesses of one person, who is named by the file without its extension. It has a line for each
-// guess: one of the mechanisms that are asked for, and a time. Empty lines, and what follows a #, count for nothing. An
-// error names the file, the line and the remedy.
-func ReadFile(path string, asked []bench.Mechanism) (Guesses, error) {
+// Read reads the guesses of one person from a file, or those of a class from the files of a folder, but for those whose
+// names begin with a dot. A person is named by the file without its extension. A file has a line for each guess: one of
+// the mechanisms that are asked for, and a time. Empty lines, and what follows a #, count for nothing. An error names
+// the file, the line and the remedy.
+func Read(path string, asked []bench.Mechanism) (class []Guesses, err error) {
+	files := []string{path}
+	if entries, err := os.ReadDir(path); err == nil { // path is a folder
+		files = nil
+		for _, entry := range entries {
+			if !entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
+				files = append(files, filepath.Join(path, entry.Name()))
+			}
+		}
+	}
+	for _, file := range files {
+		g, err := readFile(file, asked)
+		if err != nil {
+			return nil, err
+		}
+		class = append(class, g)
+	}
+	if len(class) == 0 {
+		return nil, fmt.Errorf("%s has no files: put one there for each person, with lines such as: %s 100 ns",
+			path, asked[0].Name)
+	}
+	return class, nil
+}
+
+func readFile(path string, asked []bench.Mechanism) (Guesses, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return Guesses{}, err
@@ -97,29 +122,6 @@ func (g *Guesses) add(name, cost string, asked []bench.Mechanism) error {
 	}
 	g.Costs[name] = ns
 	return nil
-}
-
-// ReadClass reads each file of a folder, but for those whose names begin with a dot.
-func ReadClass(dir string, asked []bench.Mechanism) (class []Guesses, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, entry := range entries {
-		if entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
-			continue
-		}
-		g, err := ReadFile(filepath.Join(dir, entry.Name()), asked)
-		if err != nil {
-			return nil, err
-		}
-		class = append(class, g)
-	}
-	if len(class) == 0 {
-		return nil, fmt.Errorf("%s has no files: put one there for each person, with lines such as: %s 100 ns",
-			dir, asked[0].Name)
-	}
-	return class, nil
 }
 
 // Ask asks on out what an operation costs by each mechanism, and reads an answer from in: a time, or an empty line for

@@ -31,15 +31,15 @@ func TestParseCost(t *testing.T) {
 	}
 }
 
-func TestReadFileNamesTheLine(t *testing.T) {
-	read := func(name, text string) (Guesses, error) {
+func TestReadNamesTheLine(t *testing.T) {
+	read := func(name, text string) ([]Guesses, error) {
 		path := filepath.Join(t.TempDir(), name)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		return ReadFile(path, asked)
+		return Read(path, asked)
 	}
 	g, err := read("ada.txt", "# mine\n\nasm\t3 ns # bare\nthreads 2us")
 	require.NoError(t, err)
-	require.Equal(t, Guesses{"ada", map[string]float64{"asm": 3, "threads": 2000}}, g)
+	require.Equal(t, []Guesses{{"ada", map[string]float64{"asm": 3, "threads": 2000}}}, g)
 	for text, says := range map[string]string{
 		"asm 1\nasn 2":  `f, line 2: "asn" is not asked for: choose one of asm, threads`,
 		"asm 1\nasm 2":  "f, line 2: a second guess of asm",
@@ -54,18 +54,18 @@ func TestReadFileNamesTheLine(t *testing.T) {
 
 func TestReadClass(t *testing.T) {
 	dir := t.TempDir()
-	_, err := ReadClass(dir, asked)
+	_, err := Read(dir, asked)
 	require.ErrorContains(t, err, "has no files")
 	for name, text := range map[string]string{"ada.txt": "asm 3", "bob": "asm 30\nthreads 1", ".swp": "what", "c/x": ""} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	class, err := ReadClass(dir, asked)
+	class, err := Read(dir, asked)
 	require.NoError(t, err)
 	require.Len(t, class, 2)
 	require.Equal(t, []string{"ada", "bob"}, []string{class[0].By, class[1].By})
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "cyd"), []byte("x"), 0o644))
-	_, err = ReadClass(dir, asked)
+	_, err = Read(dir, asked)
 	require.ErrorContains(t, err, "cyd, line 1")
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fiberlab/bench"
+	"fiberlab/bench/predict"
 	benchreport "fiberlab/bench/report"
 	"fiberlab/bench/submission"
 	labcommand "fiberlab/labs/command"
@@ -24,10 +25,9 @@ import (
 // quickRounds is the rounds of --quick: enough to see the order of the mechanisms, too few to quote figures.
 const quickRounds = 5
 
-// benchRequest is a command line of bench.
+// benchRequest is a command line of bench or predict.
 type benchRequest struct {
 	options
-	workload       string
 	swap           string
 	hint           string // what to do if measuring fails
 	csv, benchstat bool
@@ -35,7 +35,7 @@ type benchRequest struct {
 }
 
 func (l *lab) benchCommand() *cobra.Command {
-	r := benchRequest{workload: "switch"}
+	var r benchRequest
 	c := &cobra.Command{
 		Use:   "bench [WORKLOAD]",
 		Short: "Measure what a switch costs, and what is built on it, each mechanism beside its rivals",
@@ -61,14 +61,12 @@ wrong, or this machine lacks something; 3 the files of DIR do not build; 130 int
 		},
 		ValidArgs: append(bench.WorkloadNames(), "all"),
 		RunE: func(c *cobra.Command, args []string) (err error) {
+			workload := "switch"
 			if len(args) == 1 {
-				r.workload = args[0]
+				workload = args[0]
 			}
-			if r.bench.Workloads, err = bench.ParseWorkloads(r.workload); err != nil {
+			if r.bench.Workloads, err = bench.ParseWorkloads(workload); err != nil {
 				return err
-			}
-			if !c.Flags().Changed("seed") {
-				r.bench.Seed = uint64(time.Now().UnixNano()) % 1e9
 			}
 			if err := notEmpty(c, "report", "swap"); err != nil {
 				return err
@@ -76,7 +74,7 @@ wrong, or this machine lacks something; 3 the files of DIR do not build; 130 int
 			if r.swap != "" {
 				return l.benchSwap(c.Context(), r)
 			}
-			return l.bench(c.Context(), r)
+			return l.measured(c.Context(), r, r.show)
 		},
 	}
 	addBenchFlags(c, &r.options)
@@ -87,13 +85,10 @@ wrong, or this machine lacks something; 3 the files of DIR do not build; 130 int
 	c.MarkFlagsMutuallyExclusive("json", "csv", "benchstat")
 	flags.DurationVar(&r.bench.Limit, "time", bench.DefaultLimit, "measure each workload for at most this `TIME`")
 	setRemedy(flags.Lookup("time"), "give a time such as 10s")
-	flags.Uint64Var(&r.bench.Seed, "seed", 0, "draw the orders from `N` (default: another each time, which is printed)")
-	setRemedy(flags.Lookup("seed"), "give a number from 0 up")
 	addFolderFlag(c, &r.swap, "swap", fmt.Sprintf("measure the swap of lab %s in `DIR` beside the project's",
 		submission.Lab().Number), "name the folder with the swap")
 	addReportFlag(c, &r.report)
 	complete(c, "time")
-	complete(c, "seed")
 	c.AddCommand(l.compareCommand())
 	return c
 }
@@ -151,10 +146,15 @@ func addBenchFlags(c *cobra.Command, o *options) {
 	}
 }
 
-// bench measures workloads.
-func (l *lab) bench(ctx context.Context, r benchRequest) error {
-	if err := makeFolder(r.report); err != nil {
-		return failure{err}
+// measured measures workloads. It has what was found shown, and writes the page of it if there is to be one, with the
+// guesses that show returns.
+func (l *lab) measured(
+	ctx context.Context, r benchRequest, show func(io.Writer, *bench.Report) ([]predict.Compared, error),
+) error {
+	if r.report != "" { // an impossible folder is found before something is measured
+		if err := os.MkdirAll(r.report, 0o755); err != nil {
+			return failure{fmt.Errorf("--report: %w", err)}
+		}
 	}
 	found, err := measure(ctx, r.bench, newProgress(l.stderr, r.json))
 	if err != nil && r.hint != "" && ctx.Err() == nil {
@@ -162,10 +162,13 @@ func (l *lab) bench(ctx context.Context, r benchRequest) error {
 	}
 	err = errors.Join(err, release())
 	if found != nil && len(found.Groups) > 0 && (err == nil || ctx.Err() != nil) {
-		err = errors.Join(r.write(l.stdout, found), err)
-		if r.report != "" {
-			err = errors.Join(err, l.made(r.report, benchreport.Write(r.report, found)))
+		guesses, failed := show(l.stdout, found)
+		if failed == nil && r.report != "" {
+			if failed = benchreport.Write(r.report, found, guesses...); failed == nil {
+				fmt.Fprintf(l.stderr, "%s: open it in a browser\n", filepath.Join(r.report, benchreport.PageFile))
+			}
 		}
+		err = errors.Join(err, failed)
 	}
 	if err != nil {
 		return failure{err}
@@ -173,34 +176,15 @@ func (l *lab) bench(ctx context.Context, r benchRequest) error {
 	return nil
 }
 
-// makeFolder makes the folder of --report before something is measured, unless dir is empty.
-func makeFolder(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("--report: %w", err)
-	}
-	return nil
-}
-
-// made says which page was made in the folder dir, unless err says why there is none.
-func (l *lab) made(dir string, err error) error {
-	if err != nil {
-		return fmt.Errorf("--report %s: %w", dir, err)
-	}
-	fmt.Fprintf(l.stderr, "%s: open it in a browser\n", filepath.Join(dir, benchreport.PageFile))
-	return nil
-}
-
-func (r *benchRequest) write(w io.Writer, found *bench.Report) error {
+// show writes what was found in the form that is asked for.
+func (r *benchRequest) show(w io.Writer, found *bench.Report) ([]predict.Compared, error) {
 	switch {
 	case r.json:
-		return found.WriteJSON(w)
+		return nil, found.WriteJSON(w)
 	case r.csv:
-		return found.WriteCSV(w)
+		return nil, found.WriteCSV(w)
 	case r.benchstat:
-		return found.WriteBenchstat(w)
+		return nil, found.WriteBenchstat(w)
 	}
 	p := &page{screen: screenOf(w)}
 	writeCosts(p, found)
@@ -208,8 +192,7 @@ func (r *benchRequest) write(w io.Writer, found *bench.Report) error {
 		p.say("yours is the swap in %s. asm-nofp saves the same registers as the lab's; asm saves the floating-point "+
 			"control words, too.", r.swap)
 	}
-	_, err := io.WriteString(w, p.text.String())
-	return err
+	return nil, p.writeTo(w)
 }
 
 // benchSwap measures the swap in a folder beside the mechanisms that are nearest to it.
@@ -218,10 +201,12 @@ func (l *lab) benchSwap(ctx context.Context, r benchRequest) error {
 	err := submission.With(ctx, r.swap, func(yours bench.Mechanism) (err error) {
 		measured = true
 		w := bench.Switch()
-		w.Rivals = []bench.Mechanism{named("asm"), named("asm-nofp"), yours, named("ucontext")}
+		w.Rivals = append(slices.DeleteFunc(w.Rivals, func(m bench.Mechanism) bool {
+			return !slices.Contains([]string{"asm", "asm-nofp", "ucontext"}, m.Name)
+		}), yours)
 		r.bench.Workloads = []bench.Workload{w}
 		r.hint = fmt.Sprintf("fiberlab grade %s %s says where the swap goes wrong", submission.Lab().Number, r.swap)
-		return l.bench(ctx, r)
+		return l.measured(ctx, r, r.show)
 	})
 	if measured {
 		return err
@@ -234,12 +219,6 @@ func (l *lab) benchSwap(ctx context.Context, r benchRequest) error {
 		)
 	}
 	return err
-}
-
-// named returns the mechanism of package bench with that name.
-func named(name string) bench.Mechanism {
-	all := bench.Mechanisms()
-	return all[slices.IndexFunc(all, func(m bench.Mechanism) bool { return m.Name == name })]
 }
 
 // measure measures and shows how long that may still take.
@@ -284,8 +263,7 @@ and the change exceeds 3 %.`,
 			}
 			p := &page{screen: screenOf(l.stdout)}
 			writeChanges(p, reports[0], reports[1], changes)
-			_, err = io.WriteString(l.stdout, p.text.String())
-			return err
+			return p.writeTo(l.stdout)
 		},
 	}
 }
@@ -293,7 +271,6 @@ and the change exceeds 3 %.`,
 // writeCosts writes a table for each workload, and a sentence for each row.
 func writeCosts(p *page, r *bench.Report) {
 	p.say("%s", describe(r.Machine))
-	p.say("orders drawn from seed %d", r.Seed)
 	if r.Machine.Emulated {
 		p.say("Emulated: times are those of an emulator and mean nothing. Instructions stand in their place.")
 	}

@@ -148,12 +148,11 @@ func costs(t *testing.T, stdout string) *bench.Report {
 }
 
 func TestBenchAlone(t *testing.T) {
-	got := newLab(nil, nil).test(t, "bench", "--json", "--rounds", "2", "--seed", "7")
+	got := newLab(nil, nil).test(t, "bench", "--json", "--rounds", "2")
 	require.Zero(t, got.code, got.stderr)
 	r := costs(t, got.stdout)
 	require.Len(t, r.Groups, 1)
 	require.Equal(t, "switch", r.Groups[0].Name)
-	require.EqualValues(t, 7, r.Seed)
 	require.NotEmpty(t, r.Machine.Kernel)
 
 	file := filepath.Join(t.TempDir(), "costs.json")
@@ -164,9 +163,8 @@ func TestBenchAlone(t *testing.T) {
 	require.NotContains(t, got.stdout, "The machines differ")
 	require.Contains(t, got.stdout, "switch ucontext")
 
-	got = newLab(nil, nil).test(t, "bench", "--rounds", "1", "--seed", "7")
+	got = newLab(nil, nil).test(t, "bench", "--rounds", "1")
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stdout, "orders drawn from seed 7\n")
 	if ctest.Emulated() {
 		require.Regexp(t, `(?m)^asm +[1-9]\d+$`, got.stdout, "instructions stand in the place of times")
 		return
@@ -186,7 +184,7 @@ func TestBenchOfASwap(t *testing.T) {
 	for _, row := range costs(t, got.stdout).Groups[0].Rows {
 		names = append(names, row.Name)
 	}
-	require.Equal(t, []string{"asm", "asm-nofp", "yours", "ucontext"}, names)
+	require.Equal(t, []string{"asm", "asm-nofp", "ucontext", "yours"}, names)
 
 	if ctest.Emulated() {
 		return // each build takes many seconds there

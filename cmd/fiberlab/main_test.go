@@ -318,7 +318,6 @@ func TestExitCodes(t *testing.T) {
 		},
 		"bench of a tree":   {[]string{"bench", dir}, exitUsage, `unknown workload "` + dir + `": choose one of switch`},
 		"comparison of one": {[]string{"bench", "compare", dir}, exitUsage, "bench compare: name two files"},
-		"bench, no seed":    {[]string{"bench", "--seed", "x"}, exitUsage, "--seed x: give a number from 0 up"},
 	}
 	for i, name := range slices.Sorted(maps.Keys(cases)) {
 		if ctest.Emulated() && i%6 != 0 {

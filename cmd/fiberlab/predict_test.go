@@ -23,7 +23,7 @@ func TestPredict(t *testing.T) {
 	require.NotContains(t, got.stdout, "ucontext ")
 
 	page := filepath.Join(dir, "page")
-	got = newLab(nil, nil).test(t, "predict", "--rounds", "2", "--class", filepath.Join(dir, "class"), "--report", page)
+	got = newLab(nil, nil).test(t, "predict", "--rounds", "2", "--guesses", filepath.Join(dir, "class"), "--report", page)
 	require.Zero(t, got.code, got.stderr)
 	require.Regexp(t, `(?m)^asm +0\.001 .* too little by a factor of `, got.stdout, "the lower one in the middle")
 	text, err := os.ReadFile(filepath.Join(page, benchreport.PageFile))
@@ -53,8 +53,8 @@ func TestPredictRefuses(t *testing.T) {
 		{"standard input is no terminal to ask at: --guesses FILE", nil},
 		{`line 2: "asn" is not asked for: choose one of asm, `, []string{"--guesses", filepath.Join(dir, "bad")}},
 		{"no such file", []string{"--guesses", filepath.Join(dir, "none")}},
-		{"has no files", []string{"--class", filepath.Join(dir, "empty")}},
-		{"leave one out", []string{"--class", dir, "--guesses", "x"}},
+		{"has no files", []string{"--guesses", filepath.Join(dir, "empty")}},
+		{`--guesses "": name a file or a folder`, []string{"--guesses", ""}},
 		{`--report "": name a folder`, []string{"--report", ""}},
 	} {
 		got := run(t, append([]string{"predict", "--quick"}, c.args...)...)

@@ -40,14 +40,19 @@ func (r report) writeText(w io.Writer) error {
 	if r.Doctor != nil {
 		r.Doctor.writeText(p, r.Machine)
 	}
-	_, err := io.WriteString(w, p.text.String())
-	return err
+	return p.writeTo(w)
 }
 
 // page is text for a screen.
 type page struct {
 	screen screen
 	text   strings.Builder
+}
+
+// writeTo writes the page to w.
+func (p *page) writeTo(w io.Writer) error {
+	_, err := io.WriteString(w, p.text.String())
+	return err
 }
 
 // say adds a line, broken between words if the screen is narrower.
