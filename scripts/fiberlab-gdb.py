@@ -77,12 +77,13 @@ class Memory:
 
 @functools.lru_cache(maxsize=None)
 def field(type_name, path):
-    """Returns the offset and the size in bytes of a field such as "sched.sp" of a struct, or None if there is none."""
+    """Returns the offset and the size in bytes of a field such as "sched.sp" of a struct."""
     offset, kind = 0, gdb.lookup_type(type_name).strip_typedefs()
     for name in path.split("."):
         fields = {f.name: f for f in kind.fields()}
         if name not in fields:
-            return None
+            raise gdb.GdbError("%s has no field %s: take the fiberlab-gdb.py of the program's version" %
+                               (type_name, path))
         offset += fields[name].bitpos // 8
         kind = fields[name].type.strip_typedefs()
     return offset, kind.sizeof
@@ -100,10 +101,6 @@ class Shape:
     def __init__(self, type_name, *paths):
         self.places = [field(type_name, path) for path in paths]
         self.size = gdb.lookup_type(type_name).sizeof
-        for path, place in zip(paths, self.places):
-            if place is None:
-                raise gdb.GdbError("%s has no field %s: take the fiberlab-gdb.py of the program's version" %
-                                   (type_name, path))
 
     def read(self, memory, address):
         raw = memory.read(address, self.size)
@@ -311,52 +308,37 @@ class Fibers:
             last, fp = fp, above if above > fp else 0
         return () if pcs[-1] in code("runtime.cgocallback") and hi - last > self.FIRST_FRAMES else tuple(pcs)
 
-    def stack_of(self, f):
-        """Returns the frames of f, and what top returns. Both are found once for all fibers with equal stacks."""
+    def frames(self, f):
+        """Returns a Place for each frame of f, the innermost first. They are found once for all equal stacks."""
         key = self.pcs(f) or f.number
         if key not in self.stacks:
-            frames = list(places(self.walk(f)))
-            self.stacks[key] = frames, self.top_of(frames)
+            self.stacks[key] = list(places(self.walk(f)))
         return self.stacks[key]
-
-    def frames(self, f):
-        """Returns a Place for each frame of f, the innermost first."""
-        return self.stack_of(f)[0]
 
     def top(self, f):
         """Returns the innermost place of f that is not the wait, or else the innermost, as a text, and the name of the
         call by which f waits. An idle fiber waits for a task, and has none."""
-        return self.stack_of(f)[1] if f.state != "Idle" else ("", "")
-
-    @staticmethod
-    def top_of(frames):
-        call = ""
+        frames, call = self.frames(f) if f.state != "Idle" else [], ""
         for place in frames:
             if not place.wait:
                 return str(place), call
             if place.function.startswith("fiberlab/sched"):
-                call = re.sub(r"^fiberlab/(sched/)?", "", place.function)
+                call = place.function.removeprefix("fiberlab/").removeprefix("sched/")
         return str(frames[0]) if frames else "", call
 
     def walk(self, f):
         """Yields the frames of f as gdb sees them. Do not keep them: they are valid until the next one is taken."""
-        registers = self.registers(f)
+        registers, thread = self.registers(f), self.thread(f)
         with unwinder.kept():
             if registers:
                 yield from walk(registers, f.goroutine)
-            elif f.switch == "Running":
-                thread = self.thread(f)
-                if thread:
-                    before = gdb.selected_thread()
-                    thread.switch()
-                    try:
-                        yield from walk(None, f.goroutine)
-                    finally:
-                        before.switch()
+            elif thread:
+                thread.switch()
+                yield from walk(None, f.goroutine)
 
     def thread(self, f):
         """Returns the thread on which f runs, or None."""
-        if f.goroutine:
+        if f.goroutine and f.switch == "Running":
             tid = self.memory.word(at(self.memory.word(at(f.goroutine, "runtime.g", "m")), "runtime.m", "procid"))
             for thread in gdb.selected_inferior().threads():
                 if tid in thread.ptid[1:]:
@@ -407,20 +389,18 @@ class Unwinder(gdb.unwinder.Unwinder):
         self.memory = Memory()
         gdb.invalidate_cached_frames()
         if registers:
-            frame = gdb.newest_frame()
-            while frame.type() == gdb.INLINE_FRAME:
-                frame = frame.older()
-            self.innermost = gdb.selected_thread().ptid, frame.level()
+            self.innermost = gdb.selected_thread().ptid, thread_frame().level()
             self.registers = registers
             gdb.invalidate_cached_frames()
 
     @contextlib.contextmanager
     def kept(self):
-        """Puts back in the end what was shown, and the frame that is selected."""
-        before, level = (self.registers, self.goroutine), gdb.selected_frame().level()
+        """Puts back in the end what was shown, and the thread and the frame that are selected."""
+        before, thread, level = (self.registers, self.goroutine), gdb.selected_thread(), gdb.selected_frame().level()
         try:
             yield
         finally:
+            thread.switch()
             self.select(*before)
             frame = gdb.newest_frame()
             while frame.level() < level and frame.older():
@@ -505,14 +485,17 @@ gdb.unwinder.register_unwinder(None, unwinder, replace=True)
 TWO_STACKS = ("runtime.asmcgocall", "runtime.cgocallback")  # they have a frame on each, of which walk skips one
 
 
+def thread_frame():
+    """Returns the innermost frame of the thread. A function that is inlined has none."""
+    frame = gdb.newest_frame()
+    while frame.type() == gdb.INLINE_FRAME:
+        frame = frame.older()
+    return frame
+
+
 def innermost():
     """Returns the innermost frame of what is selected, or None."""
-    frame = gdb.newest_frame()
-    if not unwinder.registers:
-        return frame
-    while frame.type() == gdb.INLINE_FRAME:  # the thread's innermost function is inlined in its callers
-        frame = frame.older()
-    return frame.older()
+    return thread_frame().older() if unwinder.registers else gdb.newest_frame()
 
 
 def walk(registers, goroutine):
@@ -662,7 +645,7 @@ fiber thread          select the thread again"""
         if registers:
             show(registers, f.goroutine)
             return
-        thread = fibers.thread(f) if f.switch == "Running" else None
+        thread = fibers.thread(f)
         if not thread:
             raise gdb.GdbError("%s is %s: it has no frames" % (f, f.state))
         thread.switch()
@@ -708,12 +691,14 @@ class Wait:
         self.kind = name.group(1) if name else "?"
         self.holder, self.held = None, ""
         if self.kind in self.HOLDERS:
-            place = field("fiberlab/sched/fibersync." + self.kind, self.HOLDERS[self.kind])
-            holder = fibers.memory.word(self.address + place[0]) if place else 0
-            self.holder = fibers.by_self.get(holder)
-            if not place:
+            try:
+                place = at(self.address, "fiberlab/sched/fibersync." + self.kind, self.HOLDERS[self.kind])
+            except gdb.GdbError:
                 self.held = ", whose holder a build with -tags debug names"
-            elif self.holder:
+                return
+            holder = fibers.memory.word(place)
+            self.holder = fibers.by_self.get(holder)
+            if self.holder:
                 self.held = ", held by %s" % self.holder
             elif holder:
                 number = fibers.memory.word(at(holder, "runtime.g", "goid"))
