@@ -13,7 +13,6 @@ import "C"
 import (
 	"fmt"
 	"runtime"
-	"strconv"
 	"strings"
 	"unsafe"
 
@@ -95,13 +94,8 @@ func decode(code []byte, pc uintptr) (line string, next uintptr, end bool) {
 	}
 	line, next = x86asm.GNUSyntax(in, uint64(pc), nil), pc+uintptr(in.Len)
 	to, direct := in.Args[0].(x86asm.Rel)
-	if direct {
-		target := next + uintptr(to)
-		line, _, _ = strings.Cut(line, " ")
-		line += " 0x" + strconv.FormatUint(uint64(target), 16)
-		if in.Op == x86asm.JMP || in.Op == x86asm.JE {
-			next = target
-		}
+	if direct && (in.Op == x86asm.JMP || in.Op == x86asm.JE) {
+		next += uintptr(to)
 	}
 	return line, next, in.Op == x86asm.JMP && !direct || in.Op == x86asm.RET
 }

@@ -14,8 +14,7 @@ const alpha = 0.05
 
 // Change is how a row of one report differs from that row of another.
 type Change struct {
-	Group, Name string
-	At          float64
+	Group, Name string  // Name is the row's Label
 	Old, New    float64 // medians
 	Factor      float64 // new over old: of the medians of what was tested, samples or ratios; NaN if nothing was
 	P           float64 // of the rank test; NaN if none was made
@@ -57,7 +56,7 @@ func Compare(old, new *Report) ([]Change, error) {
 
 func compareRows(before, after *Group, a, b *Row) Change {
 	c := Change{
-		Group: after.Name, Name: b.Name, At: b.At, Old: a.Median, New: b.Median,
+		Group: after.Name, Name: after.Label(b), Old: a.Median, New: b.Median,
 		Factor: math.NaN(), P: math.NaN(),
 	}
 	old, new := a.Samples, b.Samples

@@ -86,7 +86,7 @@ static _Noreturn void child(pid_t parent, pid_t other, int socket) {
     uint64_t calls[MARKS] = {0};
     char allowed;
     int failed = read(socket, &allowed, 1) == 1 ? seize(parent) : ESRCH;
-    if (!failed && other)
+    if (!failed && other != parent)
         failed = seize(other);
     if (write(socket, &failed, sizeof failed) == sizeof failed && !failed) {
         trace(calls);

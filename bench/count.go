@@ -19,8 +19,13 @@ import (
 	"fiberlab/asm/ctest"
 )
 
-// remote is a session whose operations another process makes.
-type remote interface{ Pid() int }
+// processOf returns the number of the process that makes the operations of s.
+func processOf(s Session) int {
+	if p, is := s.(program); is {
+		return p.cmd.Process.Pid
+	}
+	return os.Getpid()
+}
 
 // countedOperations is how many operations systemCalls asks for: each of their system calls stops its thread twice.
 const countedOperations = 1000
@@ -58,11 +63,7 @@ func systemCalls(s Session) (float64, error) {
 		return 0, errors.New("the emulator has no ptrace")
 	}
 	var c C.struct_counter
-	other := 0
-	if r, ok := s.(remote); ok {
-		other = r.Pid()
-	}
-	if failed := C.counter_start(&c, C.pid_t(other)); failed != 0 {
+	if failed := C.counter_start(&c, C.pid_t(processOf(s))); failed != 0 {
 		return 0, fmt.Errorf("ptrace: %w", syscall.Errno(failed))
 	}
 	_, err0 := s.Run(countedOperations) // the start has interrupted calls, which are made again
@@ -92,11 +93,7 @@ var instructions = unix.PerfEventAttr{
 // operations and over 2n. It returns an error where this machine does not count them, or not for this user.
 func events(s Session, kind unix.PerfEventAttr, n int) (float64, error) {
 	kind.Size = uint32(unsafe.Sizeof(kind))
-	tasks := "/proc/self/task"
-	if r, ok := s.(remote); ok {
-		tasks = fmt.Sprintf("/proc/%d/task", r.Pid())
-	}
-	threads, err := filepath.Glob(tasks + "/*")
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", processOf(s)))
 	if err != nil {
 		return 0, err
 	}

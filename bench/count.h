@@ -10,8 +10,8 @@ struct counter {
     int socket;
 };
 
-/* Starts a child that traces all threads of this process, and of process other unless that is 0.
- * Returns 0, or the number of an error; then there is no counter. */
+/* Starts a child that traces all threads of this process, and of process other, which may be this
+ * one. Returns 0, or the number of an error; then there is no counter. */
 int counter_start(struct counter *c, pid_t other);
 
 /* Marks a place in the calls. The result has no meaning. */

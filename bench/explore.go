@@ -19,11 +19,9 @@ func points() Workload {
 		Rivals: []Mechanism{
 			{Name: "explore", Says: "the compiler's marks, and the memory model of RC11", Open: openExplorer},
 			{
-				Name: "relacy", Says: "a library of types for C++, and the memory model of C++11", Open: func() (Session, error) {
-					return openProgram(
-						"relacy.cc", "relacy/relacy.hpp", "apt-get install relacy-dev", "-std=c++11", "-w", "-DNDEBUG",
-					)
-				},
+				Name: "relacy", Says: "a library of types for C++, and the memory model of C++11", Open: openProgram(
+					"relacy.cc", "relacy/relacy.hpp", "apt-get install relacy-dev", "-std=c++11", "-w", "-DNDEBUG",
+				),
 			},
 		},
 	}

@@ -80,9 +80,15 @@ func Mechanisms() []Mechanism {
 	return slices.Concat(assembly(), []Mechanism{
 		{Name: "ucontext", Says: "swapcontext asks the kernel to exchange the signal mask", Open: openUcontext},
 		{Name: "sigsetjmp", Says: "it saves registers, and hides pointers from attackers", Open: openSigsetjmp},
-		{Name: "boost", Says: "Boost.Context saves the registers on the stack that it leaves", Open: openBoost},
-		{Name: "pcl", Says: "the Portable Coroutine Library of C saves what swapcontext does", Open: openPCL},
-		{Name: "coroutine", Says: "a C++20 coroutine has no stack, and saves only where it goes on", Open: openCoroutine},
+		{Name: "boost", Says: "Boost.Context saves the registers on the stack that it leaves", Open: openProgram(
+			"boost.cc", "boost/context/detail/fcontext.hpp", "apt-get install libboost-context-dev", "-lboost_context",
+		)},
+		{Name: "pcl", Says: "the Portable Coroutine Library of C saves what swapcontext does", Open: openProgram(
+			"pcl.cc", "pcl.h", "apt-get install libpcl1-dev", "-lpcl",
+		)},
+		{Name: "coroutine", Says: "a C++20 coroutine has no stack, and saves only where it goes on", Open: openProgram(
+			"coroutine.cc", "coroutine", "apt-get install g++",
+		)},
 		{Name: "goroutine", Says: "iter.Pull hands the thread over inside the Go runtime", Open: openLoop(pulls)},
 		{Name: "gosched", Says: "runtime.Gosched goes through the Go scheduler's global queue", Open: openLoop(yields)},
 		{Name: "channel", Says: "a send and a receive pass through the Go scheduler", Open: openLoop(goChannels)},

@@ -132,8 +132,8 @@ func (g *Group) Remarks() (list []string) {
 	return list
 }
 
-// label names the row, with its place on the group's axis if there is one.
-func (g *Group) label(r *Row) string {
+// Label names the row, with its place on the group's axis if there is one: asm, or asm/100.
+func (g *Group) Label(r *Row) string {
 	if g.Axis == "" {
 		return r.Name
 	}
@@ -153,7 +153,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 				calls = exact(*row.SystemCalls)
 			}
 			_ = c.Write([]string{
-				g.Name, g.label(row), g.Unit, exact(row.Median), exact(row.Low), exact(row.High), known(row.Ratio),
+				g.Name, g.Label(row), g.Unit, exact(row.Median), exact(row.Low), exact(row.High), known(row.Ratio),
 				known(row.RatioLow), known(row.RatioHigh), strconv.Itoa(len(row.Samples)), strconv.Itoa(row.Operations),
 				known(row.Instructions), known(row.Executed), calls, row.Sentence,
 			})
@@ -182,7 +182,7 @@ func (r *Report) WriteBenchstat(w io.Writer) error {
 			row := &g.Rows[j]
 			for _, sample := range row.Samples {
 				result := &benchfmt.Result{
-					Name: benchfmt.Name(fmt.Sprintf("%s/%s", title(g.Name), g.label(row))), Iters: row.Operations,
+					Name: benchfmt.Name(fmt.Sprintf("%s/%s", title(g.Name), g.Label(row))), Iters: row.Operations,
 					Values: []benchfmt.Value{{Value: sample, Unit: "ns/op"}},
 				}
 				result.SetConfig("goarch", r.Machine.Arch)

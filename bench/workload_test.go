@@ -81,10 +81,10 @@ func TestRingMarks(t *testing.T) {
 // What a machine lacks is named, with the line that installs it.
 func TestAbsentCompilersAndLibraries(t *testing.T) {
 	t.Setenv("CXX", "no-such-compiler")
-	_, err := openCoroutine()
+	_, err := openProgram("coroutine.cc", "coroutine", "apt-get install g++")()
 	require.ErrorAs(t, err, new(*Absent))
 	require.EqualError(t, err, "there is no C++ compiler no-such-compiler: apt-get install g++")
 	t.Setenv("CXX", " ")
-	_, err = openProgram("boost.cc", "no/such/header.hpp", "apt-get install it")
+	_, err = openProgram("boost.cc", "no/such/header.hpp", "apt-get install it")()
 	require.ErrorAs(t, err, new(*Absent))
 }

@@ -3,7 +3,6 @@ package predict
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,10 +17,7 @@ import (
 )
 
 // Guesses are what one person guesses: nanoseconds, by the names of mechanisms. Not all need be there.
-type Guesses struct {
-	By    string
-	Costs map[string]float64
-}
+type Guesses map[string]float64
 
 // ErrNone is the error of guesses that hold none.
 var ErrNone = errors.New("no guess: give at least one")
@@ -55,9 +51,8 @@ func ParseCost(text string) (float64, error) {
 }
 
 // Read reads the guesses of one person from a file, or those of a class from the files of a folder, but for those whose
-// names begin with a dot. A person is named by the file without its extension. A file has a line for each guess: one of
-// the mechanisms that are asked for, and a time. Empty lines, and what follows a #, count for nothing. An error names
-// the file, the line and the remedy.
+// names begin with a dot. A file has a line for each guess: one of the mechanisms that are asked for, and a time. Empty
+// lines, and what follows a #, count for nothing. An error names the file, the line and the remedy.
 func Read(path string, asked []bench.Mechanism) (class []Guesses, err error) {
 	files := []string{path}
 	if entries, err := os.ReadDir(path); err == nil { // path is a folder
@@ -85,10 +80,9 @@ func Read(path string, asked []bench.Mechanism) (class []Guesses, err error) {
 func readFile(path string, asked []bench.Mechanism) (Guesses, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return Guesses{}, err
+		return nil, err
 	}
-	base := filepath.Base(path)
-	g := Guesses{By: strings.TrimSuffix(base, filepath.Ext(base)), Costs: map[string]float64{}}
+	g := Guesses{}
 	for i, line := range strings.Split(string(text), "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		words := strings.Fields(line)
@@ -99,13 +93,13 @@ func readFile(path string, asked []bench.Mechanism) (Guesses, error) {
 			return g, fmt.Errorf("%s, line %d: %w", path, i+1, err)
 		}
 	}
-	if len(g.Costs) == 0 {
+	if len(g) == 0 {
 		return g, fmt.Errorf("%s: %w, such as: %s 100 ns", path, ErrNone, asked[0].Name)
 	}
 	return g, nil
 }
 
-func (g *Guesses) add(name, cost string, asked []bench.Mechanism) error {
+func (g Guesses) add(name, cost string, asked []bench.Mechanism) error {
 	var names []string
 	for _, m := range asked {
 		names = append(names, m.Name)
@@ -113,14 +107,14 @@ func (g *Guesses) add(name, cost string, asked []bench.Mechanism) error {
 	if !slices.Contains(names, name) {
 		return fmt.Errorf("%q is not asked for: choose one of %s", name, strings.Join(names, ", "))
 	}
-	if _, twice := g.Costs[name]; twice {
+	if _, twice := g[name]; twice {
 		return fmt.Errorf("a second guess of %s: leave one out", name)
 	}
 	ns, err := ParseCost(cost)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	g.Costs[name] = ns
+	g[name] = ns
 	return nil
 }
 
@@ -128,7 +122,7 @@ func (g *Guesses) add(name, cost string, asked []bench.Mechanism) error {
 // no guess. It asks again after an answer that is no time. The end of input ends the questions. It returns ErrNone if
 // there was no guess at all.
 func Ask(in io.Reader, out io.Writer, asked []bench.Mechanism) (Guesses, error) {
-	g := Guesses{By: "you", Costs: map[string]float64{}}
+	g := Guesses{}
 	lines := bufio.NewScanner(in)
 	for i := 0; i < len(asked); {
 		fmt.Fprintf(out, "%d of %d  %s, %s: ", i+1, len(asked), asked[i].Name, asked[i].Says)
@@ -144,7 +138,7 @@ func Ask(in io.Reader, out io.Writer, asked []bench.Mechanism) (Guesses, error) 
 		}
 		i++
 	}
-	if err := lines.Err(); err != nil || len(g.Costs) > 0 {
+	if err := lines.Err(); err != nil || len(g) > 0 {
 		return g, err
 	}
 	return g, ErrNone
@@ -156,14 +150,7 @@ type Compared struct {
 	Median  float64
 	Low     float64
 	High    float64
-	Guesses []Scored
-}
-
-// Scored is one guess. Factor is the guess over the median: 1 is right, 2 is twice too much, 0.5 half of it.
-type Scored struct {
-	By     string
-	Guess  float64
-	Factor float64
+	Guesses []float64 // the least first
 }
 
 // Compare lays the guesses of all people beside the rows, in the order of the rows. It leaves out a
@@ -173,10 +160,11 @@ func Compare(rows []bench.Row, people []Guesses) []Compared {
 	for _, r := range rows {
 		c := Compared{Name: r.Name, Median: r.Median, Low: r.Low, High: r.High}
 		for _, g := range people {
-			if guess, made := g.Costs[r.Name]; made {
-				c.Guesses = append(c.Guesses, Scored{g.By, guess, guess / r.Median})
+			if guess, made := g[r.Name]; made {
+				c.Guesses = append(c.Guesses, guess)
 			}
 		}
+		slices.Sort(c.Guesses)
 		if len(c.Guesses) > 0 {
 			all = append(all, c)
 		}
@@ -184,23 +172,19 @@ func Compare(rows []bench.Row, people []Guesses) []Compared {
 	return all
 }
 
-// Off is by which factor, at least 1, the guess was off in either direction.
-func (s Scored) Off() float64 { return max(s.Factor, 1/s.Factor) }
+// Off is by which factor, at least 1, a guess was off in either direction.
+func (c Compared) Off(guess float64) float64 { return max(guess/c.Median, c.Median/guess) }
 
 // Middle is the median of the guesses: of an even number, the lower one of the two in the middle.
-func (c Compared) Middle() Scored {
-	sorted := slices.Clone(c.Guesses)
-	slices.SortFunc(sorted, func(a, b Scored) int { return cmp.Compare(a.Guess, b.Guess) })
-	return sorted[(len(sorted)-1)/2]
-}
+func (c Compared) Middle() float64 { return c.Guesses[(len(c.Guesses)-1)/2] }
 
 // Verdict says by which factor a guess of c was off: "right" if it is within the interval.
-func (c Compared) Verdict(s Scored) string {
-	factor := bench.Figure(s.Off())
+func (c Compared) Verdict(guess float64) string {
+	factor := bench.Figure(c.Off(guess))
 	switch {
-	case s.Guess >= c.Low && s.Guess <= c.High:
+	case guess >= c.Low && guess <= c.High:
 		return "right"
-	case s.Factor > 1:
+	case guess > c.Median:
 		return fmt.Sprintf("%s times too much", factor)
 	}
 	return fmt.Sprintf("too little by a factor of %s", factor)

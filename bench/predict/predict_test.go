@@ -39,7 +39,7 @@ func TestReadNamesTheLine(t *testing.T) {
 	}
 	g, err := read("ada.txt", "# mine\n\nasm\t3 ns # bare\nthreads 2us")
 	require.NoError(t, err)
-	require.Equal(t, []Guesses{{"ada", map[string]float64{"asm": 3, "threads": 2000}}}, g)
+	require.Equal(t, []Guesses{{"asm": 3, "threads": 2000}}, g)
 	for text, says := range map[string]string{
 		"asm 1\nasn 2":  `f, line 2: "asn" is not asked for: choose one of asm, threads`,
 		"asm 1\nasm 2":  "f, line 2: a second guess of asm",
@@ -62,8 +62,7 @@ func TestReadClass(t *testing.T) {
 	}
 	class, err := Read(dir, asked)
 	require.NoError(t, err)
-	require.Len(t, class, 2)
-	require.Equal(t, []string{"ada", "bob"}, []string{class[0].By, class[1].By})
+	require.Equal(t, []Guesses{{"asm": 3}, {"asm": 30, "threads": 1}}, class)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "cyd"), []byte("x"), 0o644))
 	_, err = Read(dir, asked)
 	require.ErrorContains(t, err, "cyd, line 1")
@@ -73,14 +72,14 @@ func TestAsk(t *testing.T) {
 	var out strings.Builder
 	g, err := Ask(strings.NewReader("quick\n5\n\n"), &out, asked)
 	require.NoError(t, err)
-	require.Equal(t, map[string]float64{"asm": 5}, g.Costs)
+	require.Equal(t, Guesses{"asm": 5}, g)
 	require.Equal(t, 2, strings.Count(out.String(), "1 of 2  asm, a bare switch: "), "it is asked again")
 	require.Contains(t, out.String(), `"quick" is no time`)
 	require.Contains(t, out.String(), "2 of 2  threads, two threads by futex: ")
 
 	g, err = Ask(strings.NewReader("5"), &out, asked)
 	require.NoError(t, err, "the end of input ends the questions")
-	require.Len(t, g.Costs, 1)
+	require.Len(t, g, 1)
 	for _, input := range []string{"", "\n", "\n\n"} {
 		_, err = Ask(strings.NewReader(input), &out, asked)
 		require.ErrorIs(t, err, ErrNone, "%q", input)
@@ -93,19 +92,19 @@ func TestCompare(t *testing.T) {
 		{Name: "threads", Median: 2000, Low: 1900, High: 2100},
 	}
 	all := Compare(rows, []Guesses{
-		{"ada", map[string]float64{"asm": 10.5, "threads": 500}}, {"bob", map[string]float64{"asm": 40}},
-		{"cyd", map[string]float64{"asm": 2}},
+		{"asm": 10.5, "threads": 500}, {"asm": 40}, {"asm": 2},
 	})
 	require.Len(t, all, 2, "nobody guessed the other one")
-	require.Equal(t, "ada", all[0].Middle().By)
-	require.Equal(t, "right", all[0].Verdict(all[0].Guesses[0]), "within the interval")
-	require.Equal(t, "4 times too much", all[0].Verdict(all[0].Guesses[1]))
-	require.Equal(t, "too little by a factor of 5", all[0].Verdict(all[0].Guesses[2]))
+	require.Equal(t, []float64{2, 10.5, 40}, all[0].Guesses)
+	require.Equal(t, 10.5, all[0].Middle())
+	require.Equal(t, "right", all[0].Verdict(10.5), "within the interval")
+	require.Equal(t, "4 times too much", all[0].Verdict(40))
+	require.Equal(t, "too little by a factor of 5", all[0].Verdict(2))
 }
 
 func ExampleCompare() {
 	rows := []bench.Row{{Name: "asm", Median: 7, Low: 6.9, High: 7.1}}
-	for _, c := range Compare(rows, []Guesses{{By: "ada", Costs: map[string]float64{"asm": 70}}}) {
+	for _, c := range Compare(rows, []Guesses{{"asm": 70}}) {
 		fmt.Println(c.Name, c.Verdict(c.Guesses[0]))
 	}
 	// Output: asm 10 times too much

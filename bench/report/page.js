@@ -13,7 +13,6 @@ const font = "12px system-ui, sans-serif";
 
 // Each series has a colour, a shape and a dash of its own, so that it can be known without its colour.
 const looks = [{ color: "series-1", dash: [], square: false }, { color: "series-2", dash: [6, 3], square: true }];
-const look = i => looks[i % looks.length];
 
 function dot(ctx, x, y, r, square) {
   ctx.beginPath();
@@ -114,12 +113,12 @@ function linesPlot(plot, width) {
     });
     ctx.setLineDash([]);
     plot.series.forEach((s, k) => {
-      ctx.fillStyle = ctx.strokeStyle = color(look(k).color);
+      ctx.fillStyle = ctx.strokeStyle = color(looks[k].color);
       ctx.lineWidth = 1.5 * ratio;
       s.values.forEach((v, i) => {
         const x = u.valToPos(xs[i], "x", true);
         line(ctx, x, u.valToPos(s.low[i], "y", true), x, u.valToPos(s.high[i], "y", true));
-        dot(ctx, x, u.valToPos(v, "y", true), 3.5 * ratio, look(k).square);
+        dot(ctx, x, u.valToPos(v, "y", true), 3.5 * ratio, looks[k].square);
       });
     });
     ctx.textAlign = "left"; // uPlot leaves another value
@@ -143,7 +142,7 @@ function linesPlot(plot, width) {
       axis({ label: plot.y }),
     ],
     series: [{}].concat(plot.series.map((s, k) => ({
-      stroke: color(look(k).color), width: 1.5, dash: look(k).dash, points: { show: false },
+      stroke: color(looks[k].color), width: 1.5, dash: looks[k].dash, points: { show: false },
     }))),
     ...walked(plot, draw, { x: true, y: false }),
   }, [xs].concat(plot.series.map(s => s.values)), plot.box);

@@ -53,7 +53,13 @@ func Write(dir string, r *bench.Report, guesses ...predict.Compared) error {
 // Page writes one page about r: plots, what to see in them, and all figures. It needs no other file and no network. It
 // returns an error if r has no rows.
 func Page(w io.Writer, r *bench.Report, guesses ...predict.Compared) error {
-	p := page{Title: "What a switch costs", About: about(r)}
+	version, _, _ := strings.Cut(libraryJS, "\n")
+	p := page{
+		Title: "What a switch costs", About: about(r), Data: []*plot{},
+		LibraryCSS: template.CSS(libraryCSS), CSS: template.CSS(pageCSS),
+		LibraryJS: template.JS(libraryJS), JS: template.JS(pageJS),
+		Library: strings.Trim(version, "/*! "), Licence: libraryLicence,
+	}
 	if len(guesses) > 0 {
 		p.Sections = append(p.Sections, guessesSection(guesses))
 	}
@@ -76,23 +82,12 @@ func Page(w io.Writer, r *bench.Report, guesses ...predict.Compared) error {
 		machine.Rows = append(machine.Rows, []string{fact[0], cmp.Or(fact[1], "not visible")})
 	}
 	p.Sections = append(p.Sections, published, machine)
-	plots := []*plot{}
 	for _, s := range p.Sections {
 		if s.Plot != nil {
-			plots = append(plots, s.Plot)
+			p.Data = append(p.Data, s.Plot)
 		}
 	}
-	version, _, _ := strings.Cut(libraryJS, "\n")
-	return pageTemplate.Execute(w, struct {
-		page
-		Data                 []*plot
-		CSS, LibraryCSS      template.CSS
-		JS, LibraryJS        template.JS
-		Library, LibraryText string
-	}{
-		p, plots, template.CSS(pageCSS), template.CSS(libraryCSS), template.JS(pageJS), template.JS(libraryJS),
-		strings.Trim(version, "/*! "), libraryLicence,
-	})
+	return pageTemplate.Execute(w, p)
 }
 
 // about says in a sentence what was measured, where and when.
@@ -129,6 +124,11 @@ type page struct {
 	About    string
 	Warnings []string // why the figures, or some of them, are worth little
 	Sections []section
+	Data     []*plot // of the sections, for page.js
+
+	CSS, LibraryCSS  template.CSS
+	JS, LibraryJS    template.JS
+	Library, Licence string // which library draws the plots
 }
 
 // section is a plot, what to see in it, and its figures: the table has a row for each row, or each place, of the plot.
@@ -180,27 +180,6 @@ type series struct {
 	Values []float64 `json:"values"`
 	Low    []float64 `json:"low"`
 	High   []float64 `json:"high"`
-}
-
-// key is an entry of a plot's legend.
-type key struct{ Class, Sign, Text string }
-
-// Legend says what the signs of the plot mean.
-func (p *plot) Legend() (keys []key) {
-	if p.Kind == "rows" {
-		keys = []key{{"s0", "●", "a sample"}, {"", "▯", "95 % interval of the median"}, {"", "▮", "median"}}
-		if p.Guesses {
-			keys = []key{{"s0", "●", "a guess"}, {"", "▮", "measured"}}
-		}
-		if p.Floor != nil {
-			keys = append(keys, key{"s1", "┆", p.Floor.Label})
-		}
-		return keys
-	}
-	for i, s := range p.Series {
-		keys = append(keys, key{fmt.Sprintf("s%d", i%2), []string{"●", "■"}[i%2], s.Name})
-	}
-	return keys
 }
 
 // mostShown is how many samples of a row a plot shows at most: more of them cannot be told apart, and make the page

@@ -184,18 +184,14 @@ func guessesSection(all []predict.Compared) section {
 	}
 	p := &plot{Kind: "rows", X: "ns", Guesses: true}
 	for _, c := range all {
-		var guesses []float64
-		for _, g := range c.Guesses {
-			guesses = append(guesses, g.Guess)
-		}
 		middle := c.Middle()
-		p.add(c.Name, c.Median, c.Low, c.High, guesses)
+		p.add(c.Name, c.Median, c.Low, c.High, c.Guesses)
 		s.Rows = append(s.Rows, []string{
-			c.Name, duration(c.Median), interval(c.Low, c.High), bench.Whole(float64(len(guesses))),
-			duration(slices.Min(guesses)), duration(middle.Guess), duration(slices.Max(guesses)), c.Verdict(middle),
+			c.Name, duration(c.Median), interval(c.Low, c.High), bench.Whole(float64(len(c.Guesses))),
+			duration(slices.Min(c.Guesses)), duration(middle), duration(slices.Max(c.Guesses)), c.Verdict(middle),
 		})
 	}
-	byOff := func(a, b predict.Compared) int { return cmp.Compare(a.Middle().Off(), b.Middle().Off()) }
+	byOff := func(a, b predict.Compared) int { return cmp.Compare(a.Off(a.Middle()), b.Off(b.Middle())) }
 	best, worst := slices.MinFunc(all, byOff), slices.MaxFunc(all, byOff)
 	s.Text = []string{fmt.Sprintf("Each dot is a guess, and the bar is what was measured. The axis is logarithmic: "+
 		"equal distances from the bar are equal factors. The middle guess of %s is %s.",

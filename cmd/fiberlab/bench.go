@@ -313,22 +313,17 @@ func writeInstructions(p *page, g *bench.Group) {
 }
 
 func writeGroup(p *page, g *bench.Group) {
-	head := []string{"mechanism", "median", "95 % interval", "ratio", "95 % interval"}
+	first := "mechanism"
 	if g.Axis != "" {
-		head = slices.Insert(head, 1, g.Axis)
+		first += "/" + g.Axis
 	}
-	t := newGrid(head...)
+	t := newGrid(first, "median", "95 % interval", "ratio", "95 % interval")
 	for _, r := range g.Rows {
-		cells := []string{
-			r.Name, bench.Figure(r.Median), bench.Span(r.Low, r.High, ""), "?", "cannot be told",
-		}
+		ratio, interval := "?", "cannot be told"
 		if r.Ratio != 0 {
-			cells[3], cells[4] = bench.Figure(r.Ratio), bench.Span(r.RatioLow, r.RatioHigh, "")
+			ratio, interval = bench.Figure(r.Ratio), bench.Span(r.RatioLow, r.RatioHigh, "")
 		}
-		if g.Axis != "" {
-			cells = slices.Insert(cells, 1, thousands(int(r.At)))
-		}
-		t.add(cells...)
+		t.add(g.Label(&r), bench.Figure(r.Median), bench.Span(r.Low, r.High, ""), ratio, interval)
 	}
 	p.table(t, "%s: nanoseconds a %s, medians of %d samples taken in turn; ratios to %s",
 		g.Title, strings.TrimPrefix(g.Unit, "ns a "), g.Rounds, g.Base)
@@ -356,11 +351,7 @@ func writeChanges(p *page, old, new *bench.Report, changes []bench.Change) {
 	}
 	t := newGrid("row", "old", "new", "what changed")
 	for _, c := range changes {
-		name := c.Group + " " + c.Name
-		if c.At != 0 {
-			name += " " + thousands(int(c.At))
-		}
-		t.add(name, bench.Figure(c.Old), bench.Figure(c.New), c.Sentence)
+		t.add(c.Group+" "+c.Name, bench.Figure(c.Old), bench.Figure(c.New), c.Sentence)
 	}
 	p.table(t, "Medians in nanoseconds; rank tests, of ratios where a base is named, or else of samples")
 }

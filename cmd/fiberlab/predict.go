@@ -24,8 +24,7 @@ factor it was off. A guess is a number of nanoseconds, or a number and ns, us, m
 end of input (Ctrl-D) ends the questions.
 
 --guesses FILE reads the guesses: a line each, a mechanism and a time, such as "threads 2 us"; a # begins a comment.
-If FILE is a folder, it has the guesses of a class: a file for each person, named after the person. With --report DIR
-all stand in one plot.
+If FILE is a folder, it has the guesses of a class, a file for each person. With --report DIR all stand in one plot.
 
 Exit status: 0 it was measured; 1 it failed; 2 the command line or a guess is wrong; 130 interrupted.`,
 		Args:              cobra.NoArgs,
@@ -86,7 +85,7 @@ func writePrediction(p *page, found *bench.Report, all []predict.Compared, class
 	}
 	for _, c := range all {
 		middle := c.Middle()
-		costs.add(c.Name, bench.Figure(middle.Guess), bench.Figure(c.Median), bench.Span(c.Low, c.High, ""),
+		costs.add(c.Name, bench.Figure(middle), bench.Figure(c.Median), bench.Span(c.Low, c.High, ""),
 			c.Verdict(middle))
 	}
 	p.table(costs, title, found.Groups[0].Rounds)
