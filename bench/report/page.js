@@ -3,10 +3,11 @@
 "use strict";
 
 const plots = JSON.parse(document.getElementById("plots").textContent);
-document.querySelectorAll("figure").forEach((figure, i) => {
+document.querySelectorAll("figure").forEach((figure, i) => { // whose parts are found in this order
   [plots[i].box, plots[i].slider, plots[i].said] = figure.querySelectorAll(".plot, .slider, .said");
   plots[i].table = figure.parentElement.querySelector("table");
 });
+
 // color returns a colour of the style sheet, in light or dark.
 const color = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 const font = "12px system-ui, sans-serif";
@@ -177,6 +178,7 @@ for (const plot of plots) {
   plot.slider.max = plot.table.tBodies[0].rows.length - 1;
   plot.slider.addEventListener("input", () => follow(plot));
   draw(plot);
+  say(plot, 0);
   new ResizeObserver(() => { if (plot.box.clientWidth !== plot.width) draw(plot); }).observe(plot.box);
 }
 for (const media of ["(prefers-color-scheme: dark)", "print"])
