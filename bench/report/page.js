@@ -153,7 +153,7 @@ function linesPlot(plot, width) {
 function say(plot, at) {
   const head = plot.table.tHead.rows[0].cells, [place, ...cells] = plot.table.tBodies[0].rows[at].cells;
   const unit = plot.kind === "lines" ? " " + plot.x : "";
-  const figures = cells.map((cell, i) => head[i + 1].textContent + " " + cell.textContent);
+  const figures = cells.map((cell, i) => head[i + 1].textContent + " " + cell.textContent).filter(f => !f.endsWith("–"));
   plot.said.textContent = place.textContent + unit + ": " + figures.join(", ");
   plot.slider.value = at;
   plot.slider.setAttribute("aria-valuetext", plot.said.textContent);
