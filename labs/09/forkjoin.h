@@ -36,7 +36,8 @@ struct future *future_fork(int self, task_function *function, void *argument);
 long future_get(int self, struct future *f);
 
 /* Gives a future back: nobody uses it after this. A task that nobody has begun never runs. If it
- * runs, the call waits until it has ended. */
+ * runs, the call waits until it has ended. As future_get does, it takes out the task's entry if
+ * that is the newest one in the caller's deque. */
 void future_drop(int self, struct future *f);
 
 /* Takes the newest entry of the deque of self, else the oldest one of the other worker, and runs

@@ -12,7 +12,7 @@ struct waiter {
     int worker;
 };
 
-static struct waiter threads[WORKERS] = {{0}, {1}};
+static struct waiter threads[WORKERS] = {{.worker = 0}, {.worker = 1}};
 
 struct waiter *pool_self(int self) {
     return &threads[self];

@@ -5,7 +5,7 @@ static long square(int self, void *argument) {
     long n = *(long *)argument;
 
     explore_check(self == 0, "a task gets the worker that runs it");
-    begin_task();
+    note();
     return n * n;
 }
 
@@ -29,15 +29,15 @@ void explore_test(void) {
     struct future *a = future_fork(0, square, &numbers[0]);
     struct future *b = future_fork(0, square, &numbers[1]);
     struct future *c = future_fork(0, square, &numbers[2]);
-    explore_check(have_begun(0), "a fork only queues the task");
-    explore_check(future_get(0, a) == 4 && have_begun(1), "a get runs its own task, and no other");
-    explore_check(future_get(0, a) == 4 && have_begun(1), "a task runs once");
-    explore_check(future_step(0) && have_begun(2), "a step runs a task");
-    explore_check(future_get(0, c) == 16 && have_begun(2), "a step runs the newest task");
-    explore_check(future_get(0, b) == 9 && have_begun(3), "a get runs a task that is in the deque");
+    explore_check(noted() == 0, "a fork only queues the task");
+    explore_check(future_get(0, a) == 4 && noted() == 1, "a get runs its own task, and no other");
+    explore_check(future_get(0, a) == 4 && noted() == 1, "a task runs once");
+    explore_check(future_step(0) && noted() == 2, "a step runs a task");
+    explore_check(future_get(0, c) == 16 && noted() == 2, "a step runs the newest task");
+    explore_check(future_get(0, b) == 9 && noted() == 3, "a get runs a task that is in the deque");
     while (future_step(0)) { /* the entries that remain */
     }
-    explore_check(have_begun(3), "no task runs twice");
+    explore_check(noted() == 3, "no task runs twice");
     future_drop(0, a);
     future_drop(0, b);
     future_drop(0, c);

@@ -12,6 +12,7 @@ static long first(int self, void *argument) {
 static long second(int self, void *argument) {
     (void)self;
     (void)argument;
+    note();
     atomic_store(&done, true);
     return 2;
 }
@@ -25,6 +26,7 @@ static long root(int self, void *argument) {
     while (!atomic_load(&done)) { /* computes */
         explore_yield();
     }
+    explore_check(noted() == 1, "the other worker runs the second task");
     result += future_get(self, two);
     future_drop(self, two);
     pool_stop();

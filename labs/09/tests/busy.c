@@ -6,6 +6,7 @@ static atomic_bool done;
 static long child(int self, void *argument) {
     (void)self;
     (void)argument;
+    note();
     atomic_store(&done, true);
     return 0;
 }
@@ -16,6 +17,7 @@ static long root(int self, void *argument) {
     while (!atomic_load(&done)) { /* computes */
         explore_yield();
     }
+    explore_check(noted() == 1, "the other worker runs the task");
     future_drop(self, f);
     pool_stop();
     explore_take(1);

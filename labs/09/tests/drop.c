@@ -25,6 +25,6 @@ void explore_test(void) {
     future_drop(0, f);
     free(number); /* the task does not run any more */
     explore_join(thread);
-    explore_check(!future_step(0), "a task that was given back is not there");
+    explore_check(!future_step(0), "the entry of a task that was given back leaves the deque");
     check_memory();
 }

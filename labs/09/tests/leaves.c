@@ -2,7 +2,6 @@
 #include "workers.h"
 
 static struct waiter *waits[4];
-static int done;
 
 static long wait(int self, void *argument) {
     int number = *(int *)argument;
@@ -11,7 +10,7 @@ static long wait(int self, void *argument) {
     for (int i = 0; number >= 2 && i < 4; i++) {
         pool_unpark(waits[number]); /* for the first wait, and for none */
     }
-    while (done <= number / 2) {
+    while (noted() <= number / 2) {
         pool_park(self);
     }
     explore_take(number);
@@ -33,7 +32,7 @@ static long wake(int self, void *argument) {
     int round = *(int *)argument / 2;
 
     explore_check(round == 0 || has_had(self, 0), "a fiber whose task has ended gets the next one");
-    done++;
+    note();
     for (int i = 2 * round; i < 2 * round + 2; i++) {
         pool_unpark(waits[i]);
         pool_unpark(waits[i]); /* for none */

@@ -6,6 +6,7 @@ static atomic_bool done;
 static long third(int self, void *argument) {
     (void)self;
     (void)argument;
+    note();
     atomic_store(&done, true);
     worker_wake(0);
     worker_wake(1);
@@ -17,6 +18,7 @@ static long second(int self, void *argument) {
     while (!atomic_load(&done)) { /* as a system call: the worker waits as well */
         worker_sleep(self);
     }
+    explore_check(noted() == 1, "the third task runs while the second one waits");
     return 2;
 }
 

@@ -4,7 +4,7 @@
 static long count(int self, void *argument) {
     (void)self;
     (void)argument;
-    return begin_task();
+    return note();
 }
 
 void explore_test(void) {
@@ -12,13 +12,13 @@ void explore_test(void) {
     struct future *all[2][CAPACITY], *more;
 
     for (int round = 0; round < 2; round++) {
-        forget_tasks();
+        forget();
         for (int i = 0; i < CAPACITY; i++) {
             all[round][i] = future_fork(0, count, NULL);
         }
-        explore_check(have_begun(0), "tasks that were joined leave room in the deque");
+        explore_check(noted() == 0, "tasks that were joined leave room in the deque");
         more = future_fork(0, count, NULL);
-        explore_check(have_begun(1), "a fork into a full deque runs the task");
+        explore_check(noted() == 1, "a fork into a full deque runs the task");
         explore_check(future_get(0, more) == 1, "a get returns what the task returns");
         future_drop(0, more);
         for (int i = CAPACITY - 1; i >= 0; i--) {

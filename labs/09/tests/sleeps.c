@@ -6,6 +6,7 @@ static atomic_bool begun, slept;
 
 void worker_sleep(int self) {
     if (self == 0) {
+        note();
         atomic_store(&slept, true);
     }
     explore_park();
@@ -18,6 +19,7 @@ static long task(int self, void *argument) {
     while (!atomic_load(&slept)) {
         explore_yield();
     }
+    explore_check(noted() > 0, "worker 0 sleeps");
     return 1;
 }
 

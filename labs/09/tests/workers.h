@@ -26,7 +26,7 @@ void worker_wake(int worker) {
 
 static struct {
     int blocks[WORKERS]; /* of memory: taken minus given back, by each thread */
-    int begun;           /* tasks */
+    int count;           /* of what the test counts: tasks, mostly */
     int had;             /* blocks */
 } notes;
 
@@ -52,16 +52,16 @@ UNMARKED void memory_free(void *memory) {
     free(memory);
 }
 
-UNMARKED static inline int begin_task(void) {
-    return ++notes.begun;
+UNMARKED static inline int note(void) {
+    return ++notes.count;
 }
 
-UNMARKED static inline void forget_tasks(void) {
-    notes.begun = 0;
+UNMARKED static inline int noted(void) {
+    return notes.count;
 }
 
-UNMARKED static inline bool have_begun(int tasks) {
-    return notes.begun == tasks;
+UNMARKED static inline void forget(void) {
+    notes.count = 0;
 }
 
 /* At the end of a test without fibers. */

@@ -22,7 +22,16 @@ import (
 )
 
 // examiner builds submissions for the explorer.
-type examiner struct{ scenarios []scenario }
+type examiner struct {
+	scenarios []scenario
+	refused   []string // functions of explore.h that a submission may not call
+}
+
+// ofTests are functions of explore.h by which tests find out what a submission does. It may not call them itself.
+var ofTests = []string{"explore_put", "explore_take"}
+
+// ofApartTests are these where a test has a thread begin what it counts: whoever joined that thread could change it.
+var ofApartTests = append([]string{"explore_join"}, ofTests...)
 
 // may are the functions of the C library that a submission may use: the runtime has its own, or they do nothing but
 // compute.
@@ -65,7 +74,7 @@ func (e *examiner) Prepare(
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if err := symbols(own, tests.Objects, runtime.Objects(), l.Handout); err != nil {
+	if err := e.symbols(own, tests.Objects, runtime.Objects(), l.Handout); err != nil {
 		return nil, err
 	}
 	return &grade.Bench{
@@ -222,7 +231,7 @@ func eachLine(name, text string, see func(file, line string, number int) error) 
 
 // symbols takes the given objects that are needed, and looks at what the submission's objects define and use. It must
 // define all that scenarios call and nothing else defines.
-func symbols(submission *sandbox.Built, scenarios, runtime []string, handout string) error {
+func (e *examiner) symbols(submission *sandbox.Built, scenarios, runtime []string, handout string) error {
 	tests, err := namesOf(scenarios)
 	if err != nil {
 		return err
@@ -233,7 +242,7 @@ func symbols(submission *sandbox.Built, scenarios, runtime []string, handout str
 	}
 	allowed := slices.Clone(may)
 	for name := range around.defined {
-		if strings.HasPrefix(name, "explore_") && !slices.Contains(ofTests, name) || strings.HasPrefix(name, "__tsan_") ||
+		if strings.HasPrefix(name, "explore_") && !slices.Contains(e.refused, name) || strings.HasPrefix(name, "__tsan_") ||
 			name == "__sanitizer_cov_trace_pc" {
 			allowed = append(allowed, name)
 		}
@@ -266,9 +275,6 @@ func symbols(submission *sandbox.Built, scenarios, runtime []string, handout str
 	}
 	return nil
 }
-
-// ofTests are functions of explore.h by which tests find out what a submission does. It may not call them itself.
-var ofTests = []string{"explore_put", "explore_take"}
 
 // unbidden are the names that compilers use for what a source does not say.
 var unbidden = []string{"memcpy", "memmove", "memset", "memcmp", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
