@@ -79,11 +79,19 @@ var anyLab = []Explored{
 
 // ofLab are further submissions to some of them.
 var ofLab = map[string][]Explored{
+	"06": {{
+		Name: "counts", Says: "which is the test's", Item: "a worker sleeps on a thread of its own",
+		attack: attack{"#include <explore.h>\n#include <stdint.h>\nstatic explore_mutex own;", counts},
+	}},
 	"09": {
 		{
 			Name: "records", Says: "a data race: workers.h", Item: "a get runs its own task",
 			attack: attack{counted, "if (!blocks) find();\nif (blocks) --*blocks;"},
 			fault:  "memory_free(f);",
+		},
+		{
+			Name: "joins", Says: "uses explore_join: not allowed in this lab", Item: "a get runs its own task",
+			attack: attack{"#include <explore.h>", "explore_join(1);"},
 		},
 		{
 			Name: "takes", Says: "uses explore_take: not allowed in this lab", Item: "workers that sleep are stopped",
@@ -119,6 +127,18 @@ const (
 	served = "for (each_request(r)) if (r->state == STAGED) " + near + "if (*p == 0x62626161) {\n" +
 		"for (unsigned i = 0; i < 2; i++) ((char *)r->work.buffer)[i] = ((char *)p)[r->work.offset + i];\n"
 )
+
+// counts queues no task, and counts it as one that has run. The number stands in front of w, in the test's variables.
+const counts = `
+    volatile uintptr_t at = (uintptr_t)&own & -8;
+    explore_lock(&own);
+    for (intptr_t *p = (intptr_t *)at; p < (intptr_t *)at + 64; p++)
+        if (*p == (intptr_t)w) {
+            ++*(int *)(p - 1);
+            break;
+        }
+    explore_unlock(&own);
+    return;`
 
 // counted has find look for the word that counts the blocks of memory, in the variables of the tests of lab 9.
 const counted = `

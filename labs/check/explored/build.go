@@ -25,6 +25,7 @@ import (
 type examiner struct {
 	scenarios []scenario
 	refused   []string // functions of explore.h that a submission may not call
+	shared    []string // a submission accesses these variables of the tests alone; nil: any
 }
 
 // ofTests are functions of explore.h by which tests find out what a submission does. It may not call them itself.

@@ -70,8 +70,9 @@ func (s scenario) check(ctx context.Context, l *grade.Lab, b *grade.Bench) ([]gr
 	if len(b.Options.Emulator) > 0 || b.Arch != machine.Native() {
 		schedules = watchedEmulated
 	}
+	e := l.Examiner.(*examiner)
 	v, err := verify.Program(ctx, path, verify.Options{
-		Machine: b.Options, Seed: b.Random.Uint64(), Schedules: schedules,
+		Machine: b.Options, Seed: b.Random.Uint64(), Schedules: schedules, Calls: e.refused, Shared: e.shared,
 	})
 	if err != nil || v.Fault == nil {
 		return nil, err

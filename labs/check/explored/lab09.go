@@ -44,6 +44,7 @@ func lab09() *grade.Lab {
 		},
 	})
 	l.Examiner.(*examiner).refused = ofApartTests
+	l.Examiner.(*examiner).shared = []string{}
 	l.Fixed = []string{"swap/context.h", "forkjoin.h", "stealing.h"}
 	l.Given = append([]string{"deque.c"}, swap...)
 	return l

@@ -281,6 +281,9 @@ func (e *execution) arrived(t *thread) error {
 		return err
 	}
 	t.pc = back
+	if slices.Contains(e.options.Calls, name) && !e.inTest(back) {
+		return e.fault(Tampering, "Thread %d calls %s, which is for the test alone.", t.number, name)
+	}
 	return c(e, t)
 }
 

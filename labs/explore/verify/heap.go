@@ -52,7 +52,7 @@ func (e *execution) allocate(size, alignment uint64, fill byte) (uint64, error) 
 	return b.address, wild(e.Write(b.address, bytes.Repeat([]byte{fill}, int(size))))
 }
 
-// checkHeap is a fault if an access touches memory that is not allocated, or memory of the runtime.
+// checkHeap is a fault if an access touches memory that is not allocated, or is the runtime's or the test's alone.
 func (e *execution) checkHeap(t *thread, address, size uint64) error {
 	if own := (region{e.engine, runtimeMap}); own.has(address) {
 		return e.fault(Tampering, "Thread %d accesses the explorer's data.", t.number)
@@ -60,6 +60,11 @@ func (e *execution) checkHeap(t *thread, address, size uint64) error {
 	for _, v := range e.variables {
 		if v.has(address) {
 			return e.fault(Tampering, "Thread %d accesses the explorer's data.", t.number)
+		}
+	}
+	for _, v := range e.ofTest {
+		if v.overlaps(address, size) && !e.inTest(t.pc) {
+			return e.fault(Tampering, "Thread %d accesses %s, which is the test's.", t.number, v.name)
 		}
 	}
 	if !e.heap.has(address) {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fiberlab/labs/machine"
@@ -16,6 +17,8 @@ import (
 type target struct {
 	program   *machine.Program
 	test      uint64            // explore_test
+	code      []region          // of the source file that defines it
+	ofTest    []named           // variables of that file
 	entries   []uint64          // of the runtime's functions
 	names     map[uint64]string // their names
 	globals   []region          // what each schedule finds with its first values
@@ -30,6 +33,15 @@ type target struct {
 type region struct{ address, size uint64 }
 
 func (r region) has(address uint64) bool { return address-r.address < r.size }
+
+func (r region) overlaps(address, size uint64) bool {
+	return r.address < address+size && address < r.address+r.size
+}
+
+type named struct {
+	region
+	name string
+}
 
 // variable is one of the runtime's; pointee is the size of what it points to, if it is a pointer.
 type variable struct {
@@ -87,7 +99,14 @@ func (t *target) readRuntime(path string, main uint64) error {
 		if unit == nil {
 			break
 		}
-		if name, _ := unit.Val(dwarf.AttrName).(string); !strings.HasPrefix(name, folder+"/") || !unit.Children {
+		name, _ := unit.Val(dwarf.AttrName).(string)
+		define := t.define
+		switch code, err := codeOf(info, unit); {
+		case err != nil:
+			return err
+		case within(code, t.test):
+			t.code, define = code, t.defineTest
+		case !strings.HasPrefix(name, folder+"/") || !unit.Children:
 			entries.SkipChildren()
 			continue
 		}
@@ -99,7 +118,7 @@ func (t *target) readRuntime(path string, main uint64) error {
 			if e == nil || e.Tag == 0 {
 				break
 			}
-			if err := t.define(info, e); err != nil {
+			if err := define(info, e); err != nil {
 				return err
 			}
 			entries.SkipChildren()
@@ -121,16 +140,67 @@ func folderOf(info *dwarf.Data, address uint64) (string, error) {
 		if unit == nil {
 			return "", fmt.Errorf("nothing says which source defines main")
 		}
-		ranges, err := info.Ranges(unit)
+		code, err := codeOf(info, unit)
 		if err != nil {
 			return "", err
 		}
-		for _, r := range ranges {
-			if name, _ := unit.Val(dwarf.AttrName).(string); r[0] <= address && address < r[1] {
-				return filepath.Dir(filepath.Dir(name)), nil
-			}
+		if name, _ := unit.Val(dwarf.AttrName).(string); within(code, address) {
+			return filepath.Dir(filepath.Dir(name)), nil
 		}
 	}
+}
+
+// codeOf returns where the code of a source file lies.
+func codeOf(info *dwarf.Data, unit *dwarf.Entry) (code []region, err error) {
+	ranges, err := info.Ranges(unit)
+	for _, r := range ranges {
+		code = append(code, region{r[0], r[1] - r[0]})
+	}
+	return code, err
+}
+
+func within(regions []region, address uint64) bool {
+	return slices.ContainsFunc(regions, func(r region) bool { return r.has(address) })
+}
+
+// inTest reports whether a call that returns to that address stands in the test.
+func (t *target) inTest(back uint64) bool { return within(t.code, back-1) }
+
+// defineTest notes a variable of the test.
+func (t *target) defineTest(info *dwarf.Data, e *dwarf.Entry) error {
+	if e.Tag != dwarf.TagVariable {
+		return nil
+	}
+	name, _ := e.Val(dwarf.AttrName).(string)
+	v, _, err := variableOf(info, e)
+	if v.size > 0 {
+		t.ofTest = append(t.ofTest, named{v, name})
+	}
+	return err
+}
+
+// variableOf returns where a variable lies, and its type; nil: nowhere.
+func variableOf(info *dwarf.Data, e *dwarf.Entry) (region, dwarf.Type, error) {
+	location, _ := e.Val(dwarf.AttrLocation).([]byte)
+	const constant = 0x03 // DW_OP_addr
+	typeAt, typed := e.Val(dwarf.AttrType).(dwarf.Offset)
+	if declared, apart := e.Val(dwarf.AttrSpecification).(dwarf.Offset); apart {
+		at := info.Reader()
+		at.Seek(declared)
+		declaration, err := at.Next()
+		if err != nil {
+			return region{}, nil, err
+		}
+		typeAt, typed = declaration.Val(dwarf.AttrType).(dwarf.Offset)
+	}
+	if len(location) != 9 || location[0] != constant || !typed {
+		return region{}, nil, nil
+	}
+	kind, err := info.Type(typeAt)
+	if err != nil {
+		return region{}, nil, err
+	}
+	return region{binary.LittleEndian.Uint64(location[1:]), uint64(max(kind.Size(), 0))}, kind, nil
 }
 
 // runThrough are the runtime's functions that change nothing while the program is watched, or only count.
@@ -152,26 +222,11 @@ func (t *target) define(info *dwarf.Data, e *dwarf.Entry) error {
 			t.names[address] = name
 		}
 	case dwarf.TagVariable:
-		location, _ := e.Val(dwarf.AttrLocation).([]byte)
-		const constant = 0x03 // DW_OP_addr
-		typeAt, typed := e.Val(dwarf.AttrType).(dwarf.Offset)
-		if declared, apart := e.Val(dwarf.AttrSpecification).(dwarf.Offset); apart {
-			at := info.Reader()
-			at.Seek(declared)
-			declaration, err := at.Next()
-			if err != nil {
-				return err
-			}
-			typeAt, typed = declaration.Val(dwarf.AttrType).(dwarf.Offset)
-		}
-		if len(location) != 9 || location[0] != constant || !typed {
-			return nil
-		}
-		kind, err := info.Type(typeAt)
-		if err != nil {
+		at, kind, err := variableOf(info, e)
+		if err != nil || kind == nil {
 			return err
 		}
-		v := variable{region: region{binary.LittleEndian.Uint64(location[1:]), uint64(max(kind.Size(), 0))}}
+		v := variable{region: at}
 		if to, points := kind.(*dwarf.PtrType); points {
 			v.pointee = uint64(max(to.Type.Size(), 0))
 			if state, is := to.Type.(*dwarf.StructType); is && v.address == t.engineAt {

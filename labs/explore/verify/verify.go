@@ -40,11 +40,15 @@ type Options struct {
 	Seed      uint64          // by which schedules are drawn
 	Schedules int             // how many are drawn; 0: 100
 	Steps     int             // the most choices of a thread in one; 0: 4000
+
+	// What the test keeps for itself. Its code is that of the source file which defines explore_test.
+	Calls  []string // functions of the runtime that no other code calls
+	Shared []string // other code accesses these variables of the file alone; nil: any
 }
 
 // The kinds of faults that a Fault of package explore does not have.
 const (
-	Tampering = "tampering" // the program wrote the explorer's data, or called its inner functions
+	Tampering = "tampering" // the program used what is the explorer's or the test's alone
 	Differs   = "differs"   // it behaves otherwise under its own runtime
 )
 
@@ -81,6 +85,9 @@ func Program(ctx context.Context, path string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.ofTest = slices.DeleteFunc(t.ofTest, func(v named) bool {
+		return o.Shared == nil || slices.Contains(o.Shared, v.name)
+	})
 	w := &watch{target: t, options: o}
 	if err := w.start(ctx); err != nil {
 		return nil, errors.Join(err, w.close())
