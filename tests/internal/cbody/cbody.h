@@ -44,6 +44,7 @@ void cbody_hold(void *root);      /* switches to root, a fiber, once */
 void cbody_call_go(uintptr_t callback);
 int64_t cbody_deep_call_go(uintptr_t callback, int64_t depth); /* answers broken */
 int cbody_start(int threads, int in_go); /* starts threads that stay, and returns an errno */
-void cbody_stay(void);                   /* does not return */
+void cbody_stay(void);                   /* returns when cbody_end is called */
+void cbody_end(void);                    /* ends these threads, and waits for them */
 
 #endif

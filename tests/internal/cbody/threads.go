@@ -8,8 +8,9 @@ import "syscall"
 //export cbodyStayInGo
 func cbodyStayInGo() { C.cbody_stay() }
 
-// StartThreads starts threads of C, one after the other, and returns when all are there. They end with the program. If
-// inGo is true, each has called Go and stays in that call; Go has called C again.
+// StartThreads starts threads of C, one after the other, and returns when all are there. They stay until EndThreads,
+// which must be called before the next StartThreads. If inGo is true, each has called Go and stays in that call; Go has
+// called C again.
 func StartThreads(n int, inGo bool) error {
 	var in C.int
 	if inGo {
@@ -20,3 +21,6 @@ func StartThreads(n int, inGo bool) error {
 	}
 	return nil
 }
+
+// EndThreads has the threads of StartThreads return, and returns when they have ended.
+func EndThreads() { C.cbody_end() }
