@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"fiberlab/fiber/internal/identity"
 )
 
 // Backend is the mechanism that switches a fiber.
@@ -33,10 +35,13 @@ var backendNames = [...]string{"default", "asm", "ucontext", "goroutine"}
 
 // Backends lists the backends that can be chosen on this processor. Default prefers the first one.
 func Backends() []Backend {
-	if !hasAsm {
+	switch {
+	case hasAsm:
+		return []Backend{Asm, Ucontext, Goroutine}
+	case identity.SlotReader() != 0:
 		return []Backend{Ucontext, Goroutine}
 	}
-	return []Backend{Asm, Ucontext, Goroutine}
+	return []Backend{Goroutine}
 }
 
 // String returns the name by which ParseBackend knows b.
