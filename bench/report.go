@@ -178,11 +178,12 @@ func (r *Report) WriteBenchstat(w io.Writer) error {
 	lines := benchfmt.NewWriter(w)
 	for i := range r.Groups {
 		g := &r.Groups[i]
+		name := strings.ToUpper(g.Name[:1]) + g.Name[1:] // Go's benchmarks have a capital
 		for j := range g.Rows {
 			row := &g.Rows[j]
 			for _, sample := range row.Samples {
 				result := &benchfmt.Result{
-					Name: benchfmt.Name(fmt.Sprintf("%s/%s", title(g.Name), g.Label(row))), Iters: row.Operations,
+					Name: benchfmt.Name(name + "/" + g.Label(row)), Iters: row.Operations,
 					Values: []benchfmt.Value{{Value: sample, Unit: "ns/op"}},
 				}
 				result.SetConfig("goarch", r.Machine.Arch)
@@ -196,6 +197,3 @@ func (r *Report) WriteBenchstat(w io.Writer) error {
 	}
 	return nil
 }
-
-// title is the name with a capital: Go's benchmarks have one.
-func title(name string) string { return string(name[0]-'a'+'A') + name[1:] }

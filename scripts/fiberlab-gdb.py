@@ -219,7 +219,7 @@ class Fibers:
         self.scheduled = None  # in a program without a scheduler
         with contextlib.suppress(gdb.error):
             self.scheduled = Shape("fiberlab/sched.Fiber", "fiber", "word", "worker", "self", "name", "since")
-        self.workers, self.schedulers, self.stacks = {}, {}, {}
+        self.workers, self.stacks = {}, {}
         self.list = sorted(self.find(registry), key=lambda f: f.number)
         self.by_self = {f.self: f for f in self.list if f.self}
 
@@ -268,10 +268,8 @@ class Fibers:
         if worker not in self.workers:
             memory = self.memory
             scheduler = memory.word(at(worker, "fiberlab/sched.Worker", "scheduler"))
-            if scheduler not in self.schedulers:
-                self.schedulers[scheduler] = memory.word(at(scheduler, "fiberlab/sched.Scheduler", "looked"))
-            name = memory.go_string(at(worker, "fiberlab/sched.Worker", "name"))
-            self.workers[worker] = name, self.schedulers[scheduler]
+            looked = memory.word(at(scheduler, "fiberlab/sched.Scheduler", "looked"))
+            self.workers[worker] = memory.go_string(at(worker, "fiberlab/sched.Worker", "name")), looked
         return self.workers[worker]
 
     def get(self, name):
