@@ -236,7 +236,6 @@ func (w *Worker) shutDown() {
 // is taken off the scheduler's list.
 func (w *Worker) endFibers() {
 	o := &w.local
-	w.places.Look()
 	for len(o.idle) > 0 {
 		for len(o.idle) > 0 && len(o.ended) < mostEnded {
 			f := w.takeIdle()
@@ -257,22 +256,14 @@ func (w *Worker) endFibers() {
 
 // remaining is the error of a CloseContext whose ctx is done: it says how much keeps the scheduler from ending.
 func (s *Scheduler) remaining(ctx context.Context) error {
-	workers := s.everyWorker()
-	running, blocked := 0, 0
-	for _, w := range workers {
-		running += int(w.tasks.load() - w.tasksDone.load())
+	begun := 0
+	for _, w := range s.everyWorker() {
+		begun += int(w.tasks.load() - w.tasksDone.load())
 	}
-	for _, f := range s.fibers.list(nil) {
-		if f.load().blocked() {
-			blocked++
-			if f.id > 0 { // else it is a main fiber, which has no task
-				running--
-			}
-		}
-	}
+	now := s.Stats()
 	return fmt.Errorf(
-		"sched: close %s: %w: left are %d tasks that have not begun, %d fibers that run, %d that are blocked, %d bound "+
+		"sched: close %s: %w: left are %d tasks that have not begun, %d that have begun, %d blocked fibers, %d bound "+
 			"goroutines: call Close again",
-		s.cfg.Name, context.Cause(ctx), s.Stats().Pending, max(running, 0), blocked, len(workers)-len(s.workers),
+		s.cfg.Name, context.Cause(ctx), now.Pending, max(begun, 0), now.Blocked, len(now.Workers)-len(s.workers),
 	)
 }

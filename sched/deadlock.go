@@ -113,7 +113,7 @@ func (q *stillness[T]) look(v T, step clock.Instant) clock.Instant {
 // deadlockJudge reports a deadlock once the scheduler has been stuck for as long as its limit.
 type deadlockJudge struct {
 	s       *Scheduler
-	only    *Worker       // whose fibers are reported; nil: all
+	only    *Worker       // whose fibers and tasks are reported; nil: all
 	certain bool          // there is no deadlock if a deadline, or a goroutine outside, may end it
 	limit   clock.Instant // less than 0: without end
 	more    clock.Instant // how much longer than the limit it must be stuck
@@ -141,11 +141,13 @@ func (o *deadlockJudge) judge(v survey) (*Deadlock, time.Duration) {
 		o.more += o.more + o.limit // to ask costs more than to look
 		return nil, nothing
 	}
-	d := o.s.deadlock(o.only)
-	if d == nil || o.s.survey() != v {
+	d := &Deadlock{Scheduler: o.s.cfg.Name, After: time.Duration(o.limit), Later: v.waiting, Tasks: v.pending}
+	if o.only != nil {
+		d.Tasks = o.only.pendingLocal()
+	}
+	if d.Fibers = report(o.s.fibers.list(o.only)); len(d.Fibers)+d.Tasks == 0 || o.s.survey() != v {
 		return nil, time.Duration(step)
 	}
-	d.Later, d.After = v.waiting, time.Duration(o.limit)
 	return d, nothing
 }
 
@@ -166,27 +168,6 @@ func stepOf(limit clock.Instant) clock.Instant {
 // mostGoroutines is how many goroutines a program may have for reports to have their stacks. To write 1,000 of them
 // stops the program for some 50 ms.
 const mostGoroutines = 10_000
-
-// deadlock lists what is blocked, on the only worker if that is not nil. It returns nil if nothing is. It blocks, and
-// may be called from anywhere.
-func (s *Scheduler) deadlock(only *Worker) *Deadlock {
-	workers := []*Worker{only}
-	if only == nil {
-		workers = s.everyWorker()
-	}
-	d := &Deadlock{Scheduler: s.cfg.Name}
-	for _, w := range workers {
-		if why := w.shortage.Load(); why != nil {
-			if n := w.pendingLocal() + w.pendingOpen() + s.policy.shared(); n > 0 {
-				d.Exhausted = append(d.Exhausted, fmt.Errorf("%d tasks cannot begin: %w", n, *why))
-			}
-		}
-	}
-	if d.Fibers = report(s.fibers.list(only)); len(d.Fibers)+len(d.Exhausted) == 0 {
-		return nil
-	}
-	return d
-}
 
 // report describes which of the fibers are blocked without a deadline. If none is, it does not stop the program.
 func report(fibers []*Fiber) (list []FiberReport) {
@@ -249,7 +230,7 @@ type Deadlock struct {
 	After     time.Duration // for how long nothing has happened
 	Fibers    []FiberReport // all of them, by worker
 	Later     int           // further fibers, whose deadlines lie more than a second ahead
-	Exhausted []error       // why workers can make no fiber for tasks that have not begun
+	Tasks     int           // that cannot begin, since no fiber can be made: Config.Exhausted was told why
 }
 
 // mostListed is how many fibers the text of a report lists.
@@ -270,8 +251,8 @@ func (d *Deadlock) Error() string {
 	if d.Later > 0 {
 		fmt.Fprintf(&b, "\n\tand %d with deadlines that are far ahead", d.Later)
 	}
-	for _, err := range d.Exhausted[:min(mostListed, len(d.Exhausted))] {
-		fmt.Fprintf(&b, "\n\t%v", err)
+	if d.Tasks > 0 {
+		fmt.Fprintf(&b, "\n\tand %d tasks cannot begin: no fiber can be made for them (Config.Exhausted)", d.Tasks)
 	}
 	return b.String()
 }

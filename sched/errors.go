@@ -28,9 +28,9 @@ var (
 	)
 	ErrNoSuchWorker = errors.New("no worker has that number: they are numbered from 0")
 	ErrNoSuchGroup  = errors.New("no scheduling group has that number: they are numbered from 0")
-	ErrOtherGroup   = errors.New(
-		"the caller of a SameThread task runs on no worker of that group: call it in a task of the group, or leave " +
-			"the flag out",
+	ErrSameThread   = errors.New(
+		"a SameThread task stays on its caller's worker, and cannot be queued in a group: leave the flag out, or call " +
+			"Enqueue",
 	)
 	ErrNotBound = errors.New(
 		"no scheduler is bound to the calling goroutine: call Bind first, run inside a task, or keep what sched.Get " +

@@ -122,7 +122,7 @@ func TestExhaustedWorkerHasNoOldDeadline(t *testing.T) {
 				blocked.await()
 			}))
 			<-blocked.held
-			require.ErrorContains(t, closesLater(t, s, blocked, second), "no fiber left")
+			require.ErrorContains(t, closesLater(t, s, blocked, second), "2 tasks cannot begin")
 		})
 	}
 }

@@ -126,8 +126,8 @@ func TestLocalEntryUncoversWhatIsBehind(t *testing.T) {
 // A thief that has stolen for long, and then finds nothing, looks at each group once and goes on.
 func TestThiefThatStoleMuchLooksOnce(t *testing.T) {
 	first, second := twoGroups(t, nil)
-	thief := &second.members[0].victims
-	thief.looks = 1 << 50 // as after so many steals
+	thief := second.members[0]
+	thief.misses = 1 << 50 // as after so many steals
 	looked := make(chan struct{})
 	go func() {
 		defer close(looked)
@@ -138,7 +138,7 @@ func TestThiefThatStoleMuchLooksOnce(t *testing.T) {
 	require.True(t, second.members[0].seek(true))
 }
 
-// something until that is empty. Of looks and thefts nothing is left to chance.
+// A worker looks at each victim in its turn, and at one that had something until that is empty.
 func TestStealRatios(t *testing.T) {
 	for _, c := range []struct {
 		every, tasks []int // of each victim
@@ -147,39 +147,39 @@ func TestStealRatios(t *testing.T) {
 		next         []int // at which look each one's turn comes next
 	}{
 		{[]int{1}, []int{0}, 5, []int{0}, []int{6}},
-		{[]int{1}, []int{9}, 5, []int{5}, []int{1}}, // it has had something since the first look
+		{[]int{1}, []int{9}, 5, []int{5}, []int{6}}, // it had something in the last look
 		{[]int{3}, []int{9}, 2, []int{0}, []int{3}},
-		{[]int{3}, []int{2}, 4, []int{2}, []int{3}}, // at the looks 3 and 4
+		{[]int{3}, []int{2}, 4, []int{2}, []int{5}}, // at the looks 3 and 4
 		{[]int{3}, []int{2}, 5, []int{2}, []int{6}},
 		{[]int{3, 5}, []int{0, 0}, 30, []int{0, 0}, []int{33, 35}},
 		{[]int{3, 5}, []int{0, 4}, 30, []int{0, 4}, []int{33, 35}},
-		{[]int{2, 7}, []int{3, 1}, 7, []int{3, 1}, []int{8, 7}}, // 2, 3 and 4; 7
+		{[]int{2, 7}, []int{3, 1}, 7, []int{3, 1}, []int{8, 8}}, // 2, 3 and 4; 7
 		{[]int{4, 6, 10}, []int{1, 1, 1}, 60, []int{1, 1, 1}, []int{64, 66, 70}},
 	} {
 		t.Run(fmt.Sprintf("every %v of %v in %d", c.every, c.tasks, c.looks), func(t *testing.T) {
-			m := new(member)
-			var from []*group
+			m := &member{group: filled(0), worker: new(Worker)}
 			for i, every := range c.every {
-				from = append(from, filled(c.tasks[i]))
-				m.victims.add(from[i], every)
+				m.victims = append(m.victims, victim{from: filled(c.tasks[i]), every: every})
 			}
 			stolen := 0
 			for range c.looks {
-				if _, ok := m.victims.steal(false); ok {
+				if m.steal(false) {
 					stolen++
 				}
 			}
 			total := 0
-			for i, g := range from {
-				assert.EqualValues(t, c.tasks[i]-c.steals[i], g.shared.waiting(), "left in victim %d", i)
+			for i, v := range m.victims {
+				assert.EqualValues(t, c.tasks[i]-c.steals[i], v.from.shared.waiting(), "left in victim %d", i)
 				total += c.steals[i]
-				for _, v := range m.victims.list {
-					if v.from == g {
-						assert.Equal(t, c.next[i], v.next, "the next turn of victim %d", i)
-					}
+				next := m.misses + 1
+				for !v.had && next%v.every != 0 {
+					next++
 				}
+				assert.Equal(t, c.next[i], next, "the next turn of victim %d", i)
 			}
 			assert.Equal(t, total, stolen)
+			assert.EqualValues(t, total, m.across.load())
+			assert.EqualValues(t, total, m.group.shared.waiting())
 		})
 	}
 }
@@ -192,7 +192,7 @@ func TestNoStealEvery(t *testing.T) {
 		s, err := New(Config{Workers: 3, Policy: Group, Groups: Groups{Size: 1, StealEvery: every}})
 		require.NoError(t, err)
 		for i, g := range s.policy.(*groups).all {
-			assert.Empty(t, g.members[0].victims.list, "%s: group %d", name, i)
+			assert.Empty(t, g.members[0].victims, "%s: group %d", name, i)
 		}
 		require.NoError(t, s.Close())
 	}
@@ -204,8 +204,8 @@ func TestDefaultStealEvery(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Close()) // the queues of victims belong to the workers
 	for i, g := range s.policy.(*groups).all {
-		assert.Len(t, g.members[0].victims.list, 2, "group %d", i)
-		for _, v := range g.members[0].victims.list {
+		assert.Len(t, g.members[0].victims, 2, "group %d", i)
+		for _, v := range g.members[0].victims {
 			assert.Equal(t, DefaultStealEvery, v.every, "group %d", i)
 		}
 		assert.Len(t, g.thieves, 2, "group %d", i)
@@ -224,7 +224,7 @@ func TestStealEveryTwoGroups(t *testing.T) {
 	for thief, g := range all {
 		for i, m := range g.members {
 			got := map[int]int{}
-			for _, v := range m.victims.list {
+			for _, v := range m.victims {
 				for victim, other := range all {
 					if v.from == other {
 						got[victim] = v.every

@@ -85,6 +85,9 @@ func (g Groups) checked() (Groups, error) {
 	if g.Spinners == 0 {
 		g.Spinners = DefaultSpinners
 	}
+	if g.StealEvery == nil {
+		g.StealEvery = func(int, int) int { return DefaultStealEvery }
+	}
 	return g, nil
 }
 
@@ -99,16 +102,11 @@ type GroupStats struct {
 	Spinners uint64 // a worker that spun was notified
 	Sleepers uint64 // a worker that slept was woken
 
-	Shared  QueueStats // the queue that the group shares
-	Private QueueStats // the workers' private queues together; of Greatest, the longest one
+	Shared  int // entries that wait in the queue that the group shares
+	Private int // entries that wait in the workers' private queues
 
 	StolenWithin uint64 // tasks and fibers that a worker has taken over from another worker's private queue
 	StolenAcross uint64 // tasks and fibers that have been stolen from other groups
-}
-
-// QueueStats is how many entries a queue has, and has had at most.
-type QueueStats struct {
-	Length, Greatest int
 }
 
 // stats reads what g has counted. No worker stops for it: the counts may be of slightly different moments.
@@ -116,19 +114,13 @@ func (g *group) stats(number int) GroupStats {
 	s := GroupStats{
 		Group: number, Workers: len(g.workers),
 		NoWorker: g.none.Load(), Spinners: g.idle.Spinners.Load(), Sleepers: g.idle.Sleepers.Load(),
+		Shared: g.shared.waiting(),
 	}
-	s.Shared.add(g.shared)
 	for i, m := range g.members {
-		s.Private.add(m.private)
+		s.Private += m.private.waiting()
 		s.StolenWithin += m.within.load()
 		s.StolenAcross += m.across.load()
 		s.Done += g.workers[i].tasksDone.load()
 	}
 	return s
-}
-
-// add adds the entries of one more queue.
-func (s *QueueStats) add(q *runQueue) {
-	s.Length += q.waiting()
-	s.Greatest = max(s.Greatest, int(q.longest.Load()))
 }

@@ -285,7 +285,7 @@ func (f *Fiber) arrived(err error) *Worker {
 func (f *Fiber) execute(t runnable) {
 	w := f.worker.Load()
 	w.tasks.add(1)
-	w.release(t)
+	w.places.Counted(w.tasks.load())
 	f.groupLocal = t.flags&GroupLocal != 0
 	migrates := f.home == nil
 	if migrates && t.flags&SameThread != 0 {
@@ -315,7 +315,7 @@ func (f *Fiber) execute(t runnable) {
 			f.home = nil
 		}
 		if f.record != nil {
-			f.recordEnd()
+			f.tell(f.record.End)
 		}
 	}()
 	call()
@@ -325,7 +325,7 @@ func (f *Fiber) execute(t runnable) {
 // beginTask notes that f, the calling fiber, calls the function of a task of that name.
 func (f *Fiber) beginTask(name string, function func()) {
 	if f.record != nil {
-		f.recordBegin(name)
+		f.tell(func(m Moment) { f.record.Begin(m, name) })
 	}
 	f.task.Begin(function)
 }

@@ -33,7 +33,7 @@ func TestOverloadErrorComesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 5 * time.Second
 		s := &Scheduler{cfg: Config{MaxQueued: 1, OverloadAfter: limit}, room: admission.New(1, 0)}
-		enqueue := func(ctx context.Context) error { _, err := s.admit(ctx, false); return err }
+		enqueue := func(ctx context.Context) error { return s.admit(ctx, false) }
 		waitsFor := func(ctx context.Context) <-chan error {
 			result := make(chan error, 1)
 			go func() { result <- enqueue(ctx) }()
@@ -64,7 +64,7 @@ func TestOverloadErrorComesInTime(t *testing.T) {
 		requirePassed(t, limit, start)
 		admitted := waitsFor(late)
 		time.Sleep(limit - time.Nanosecond)
-		s.room.Give()
+		s.room.Give(1)
 		require.NoError(t, <-admitted, "there was room in the last moment")
 	})
 }

@@ -44,7 +44,8 @@ type member struct {
 
 	looks   int  // taken from the queues so far, in rounds
 	brought bool // it has queued a fiber without waking another worker
-	victims victims
+	misses  int  // how often it has found nothing in its own group
+	victims []victim
 
 	within, across counter // taken over from other workers of the group, and stolen from other groups
 }
@@ -57,20 +58,10 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 		p.all = append(p.all, g)
 		p.members = append(p.members, g.members...)
 	}
-	stealEvery := cfg.StealEvery
-	if stealEvery == nil {
-		stealEvery = func(int, int) int { return DefaultStealEvery }
-	}
-	for thief, g := range p.all {
-		for victim, from := range p.all {
-			if thief == victim {
-				continue
-			}
-			if every := stealEvery(thief, victim); every > 0 {
-				for _, m := range g.members {
-					m.victims.add(from, every)
-				}
-				from.thieves = append(from.thieves, g)
+	for _, g := range p.all {
+		for _, from := range p.all {
+			if g != from {
+				g.stealFrom(from, cfg.StealEvery(g.number, from.number))
 			}
 		}
 	}
@@ -84,6 +75,17 @@ func newGroup(workers []*Worker, cfg *Groups) *group {
 		g.members = append(g.members, &member{group: g, worker: w, private: new(runQueue)})
 	}
 	return g
+}
+
+// stealFrom has the workers of g look at another group each so many times that they find nothing; less than 1 is never.
+func (g *group) stealFrom(other *group, every int) {
+	if every <= 0 {
+		return
+	}
+	for _, m := range g.members {
+		m.victims = append(m.victims, victim{from: other, every: every})
+	}
+	other.thieves = append(other.thieves, g)
 }
 
 // of returns the member that the caller's worker is, or nil if the caller runs on no multi-threaded worker.
@@ -271,14 +273,29 @@ func (m *member) takeOver() bool {
 // sleeps. It counts that first, as takeOver does. The worker may take something else, and be busy with that for long.
 // So what it brings goes to the shared queue, from where workers of all groups take it.
 func (m *member) steal(last bool) bool {
-	r, ok := m.victims.steal(last)
-	if ok {
-		m.across.add(1)
-		m.worker.stolen.add(1)
-		m.worker.recordTook(1, "another group")
-		m.group.shared.push(r, true)
+	m.misses++
+	for i := range m.victims {
+		v := &m.victims[i]
+		if !last && !v.had && m.misses%v.every != 0 {
+			continue
+		}
+		var r runnable
+		if r, v.had = v.from.shared.steal(); v.had {
+			m.across.add(1)
+			m.worker.stolen.add(1)
+			m.worker.recordTook(1, "another group")
+			m.group.shared.push(r, true)
+			return true
+		}
 	}
-	return ok
+	return false
+}
+
+// victim is another group, from whose shared queue a worker steals.
+type victim struct {
+	from  *group
+	every int  // it is looked at each so many times that the worker finds nothing in its own group
+	had   bool // it had something the last time, and perhaps has more: it is looked at the next time too
 }
 
 // found says that the worker has work after it had none.
@@ -301,7 +318,11 @@ func (m *member) found() {
 	}
 	m.brought = false
 	if g.called.Load() && g.called.Swap(false) {
-		m.victims.wake()
+		for _, v := range m.victims {
+			if v.from.shared.offers() {
+				v.from.wakeAny()
+			}
+		}
 	}
 }
 
@@ -351,50 +372,4 @@ func (g *group) wakeThief() bool {
 		}
 	}
 	return false
-}
-
-// victims are the other groups from whose shared queues a worker steals.
-type victims struct {
-	looks int // how often the worker has found nothing in its own group
-	list  []victim
-}
-
-// victim is one of them.
-type victim struct {
-	from  *group
-	every int // it is looked at each so many times
-	next  int // at this count of looks
-}
-
-// add has the worker look at from each so many times that it finds nothing in its own group.
-func (v *victims) add(from *group, every int) {
-	v.list = append(v.list, victim{from: from, every: every, next: every})
-}
-
-// steal takes one entry from a group that it is time to look at, or from any if last is set, and reports whether it
-// did. A group that had something is looked at again the next time: perhaps it has more.
-func (v *victims) steal(last bool) (r runnable, ok bool) {
-	v.looks++
-	for i := range v.list {
-		one := &v.list[i]
-		if one.next > v.looks && !last {
-			continue
-		}
-		if r, ok = one.from.shared.steal(); ok {
-			return r, true
-		}
-		if one.next <= v.looks {
-			one.next += ((v.looks-one.next)/one.every + 1) * one.every
-		}
-	}
-	return r, false
-}
-
-// wake wakes a worker for each group that has something to steal.
-func (v *victims) wake() {
-	for _, one := range v.list {
-		if one.from.shared.offers() {
-			one.from.wakeAny()
-		}
-	}
 }

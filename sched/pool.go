@@ -54,10 +54,7 @@ func (w *Worker) canBegin() bool {
 		}
 		return false
 	}
-	if w.short() {
-		o.retry = 0
-		w.shortage.Store(nil)
-	}
+	o.retry = 0
 	return true
 }
 
@@ -76,12 +73,12 @@ func (w *Worker) makeIdle() bool {
 	if err == nil {
 		return true
 	}
-	err = fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err)
 	if !w.short() {
-		w.scheduler.cfg.Exhausted(err)
+		w.scheduler.cfg.Exhausted(
+			fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err),
+		)
 	}
 	w.local.retry = clock.After(retryPause)
-	w.shortage.Store(&err)
 	return false
 }
 

@@ -78,10 +78,25 @@ func (n Notifier) String() string {
 // scheduler. It does not block.
 func AddMark(name string) {
 	if f := Current(); f != nil && f.record != nil {
-		f.record.Lock()
-		defer f.record.Unlock()
-		f.record.Mark(f.moment(), name)
+		f.tell(func(m Moment) { f.record.Mark(m, name) })
 	}
+}
+
+// tell calls one method of the Recorder of f, with this moment.
+func (f *Fiber) tell(method func(m Moment)) {
+	f.record.Lock()
+	defer f.record.Unlock()
+	method(f.moment())
+}
+
+// tell calls one method of the Recorder of w, if there is one, with the present time.
+func (w *Worker) tell(method func(at time.Duration)) {
+	if w.record == nil {
+		return
+	}
+	w.record.Lock()
+	defer w.record.Unlock()
+	method(time.Duration(clock.Now()))
 }
 
 // moment is now, for f.
@@ -120,25 +135,9 @@ func (f *Fiber) addDetails(t *Transition) {
 	}
 }
 
-// recordBegin records that f, the calling fiber, begins a task of that name.
-func (f *Fiber) recordBegin(task string) {
-	f.record.Lock()
-	defer f.record.Unlock()
-	f.record.Begin(f.moment(), task)
-}
-
-// recordEnd records that the task has ended.
-func (f *Fiber) recordEnd() {
-	f.record.Lock()
-	defer f.record.Unlock()
-	f.record.End(f.moment())
-}
-
 // recordSpin records that the worker begins or ends to spin.
 func (w *Worker) recordSpin(begins bool) {
-	w.record.Lock()
-	defer w.record.Unlock()
-	w.record.Spin(time.Duration(clock.Now()), begins)
+	w.tell(func(at time.Duration) { w.record.Spin(at, begins) })
 }
 
 // recordWoken records that the caller has woken w, which slept or spun.
@@ -150,19 +149,12 @@ func (w *Worker) recordWoken(asleep bool) {
 	if waker := w.scheduler.worker(); waker != nil {
 		by = waker.id
 	}
-	w.record.Lock()
-	defer w.record.Unlock()
-	w.record.Woken(time.Duration(clock.Now()), by, asleep)
+	w.tell(func(at time.Duration) { w.record.Woken(at, by, asleep) })
 }
 
 // recordTook records that w, the calling worker, has stolen n tasks or fibers from another one.
 func (w *Worker) recordTook(n int, from string) {
-	if w.record == nil {
-		return
-	}
-	w.record.Lock()
-	defer w.record.Unlock()
-	w.record.Took(time.Duration(clock.Now()), n, from)
+	w.tell(func(at time.Duration) { w.record.Took(at, n, from) })
 }
 
 // RecordCompletions tells the Recorder, if there is one, that the device of w has just collected n completions. A

@@ -22,12 +22,10 @@ import (
 type runQueue struct {
 	_       [2]cpu.CacheLinePad
 	pushing spinlock.Lock // for the fields below it
-	pushed  atomic.Uint64 // how many entries have been pushed
+	pushed  atomic.Uint64 // how many entries have been pushed; changed by Add, see idle.Set
 	isNext  atomic.Uint64 // pushed, when the last entry became the only one, and is a fiber that a worker has notified
 	back    queue.Back[runnable]
-	gone    uint64        // popped, when a push last loaded it
-	longest atomic.Uint64 // the greatest length
-	closed  bool          // it refuses tasks
+	closed  bool // it refuses tasks
 	_       [2]cpu.CacheLinePad
 
 	popping spinlock.Lock // for the fields below it
@@ -44,7 +42,7 @@ func (q *runQueue) push(r runnable, always bool) bool {
 	accepted := always || r.fiber() != nil || !q.closed
 	if accepted {
 		q.back.Push(r, &q.front)
-		q.grown(1)
+		q.pushed.Add(1)
 	}
 	q.pushing.Unlock()
 	return accepted
@@ -58,23 +56,9 @@ func (q *runQueue) pushFiber(f *Fiber, byWorker bool) (isNext bool) {
 		q.isNext.Store(q.pushed.Load() + 1)
 	}
 	q.back.Push(ofFiber(f), &q.front)
-	q.grown(1)
+	q.pushed.Add(1)
 	q.pushing.Unlock()
 	return isNext
-}
-
-// grown lets others see n entries that were added. The lock pushing must be held.
-//
-// The caller loads the masks of idle.Set next, to find a sleeper. All threads must see the entries before that load. So
-// grown adds by an atomic read and write. A worker that still loads the old count has set its bit before, and the
-// caller finds that bit.
-func (q *runQueue) grown(n int) {
-	pushed := q.pushed.Add(uint64(n))
-	if pushed-q.gone > q.longest.Load() {
-		if q.gone = q.popped.Load(); pushed-q.gone > q.longest.Load() {
-			release.Store(&q.longest, pushed-q.gone)
-		}
-	}
 }
 
 // patience is how long a worker that was idle leaves a fiber to the worker that has notified it.
@@ -157,7 +141,7 @@ func (q *runQueue) pushAll(from *queue.Queue[runnable]) {
 	for range n {
 		q.back.Push(from.Pop(), &q.front)
 	}
-	q.grown(n)
+	q.pushed.Add(uint64(n))
 	q.pushing.Unlock()
 }
 

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -31,13 +30,12 @@ const manyEntries = 128
 // A run queue against a slice.
 func TestRunQueueModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q, next, longest := new(runQueue), 0, 0
+		q, next := new(runQueue), 0
 		var model []runnable
 		add := func(flags Flags) runnable {
 			next++
 			r := numbered(next, flags)
 			model = append(model, r)
-			longest = max(longest, len(model))
 			return r
 		}
 		take := func(t *rapid.T, name string, take func() (runnable, bool), may bool) {
@@ -63,7 +61,6 @@ func TestRunQueueModel(t *testing.T) {
 			"push a fiber": func(t *rapid.T) {
 				r := ofFiber(new(Fiber))
 				model = append(model, r)
-				longest = max(longest, len(model))
 				require.True(t, q.push(r, false))
 			},
 			"pop a fiber": func(t *rapid.T) {
@@ -87,7 +84,6 @@ func TestRunQueueModel(t *testing.T) {
 			"": func(t *rapid.T) {
 				require.Equal(t, len(model), q.waiting())
 				require.Equal(t, len(model) == 0, q.empty())
-				require.EqualValues(t, longest, q.longest.Load())
 			},
 		})
 	})
@@ -208,7 +204,6 @@ func TestRunQueueWaiting(t *testing.T) {
 	require.Equal(t, []int{1, 1}, least)
 	require.LessOrEqual(t, slices.Max(most), 2)
 	require.Equal(t, []bool{false, false}, empty)
-	require.EqualValues(t, 2, q.longest.Load())
 }
 
 // filled is a group in whose shared queue so many tasks wait.
@@ -218,24 +213,4 @@ func filled(tasks int) *group {
 		g.shared.push(ofTask(func() {}, 0), false)
 	}
 	return g
-}
-
-// The greatest length counts, whichever way entries leave the queue.
-func TestQueueStats(t *testing.T) {
-	g := filled(0)
-	for range 100 {
-		g.shared.push(ofTask(func() {}, 0), false)
-	}
-	for i := range 100 {
-		take := g.shared.pop
-		if i%2 == 0 {
-			take = g.shared.steal
-		}
-		_, ok := take()
-		require.True(t, ok)
-	}
-	_, ok := g.shared.pop()
-	require.False(t, ok)
-	got := g.stats(0)
-	assert.Equal(t, QueueStats{Length: 0, Greatest: 100}, got.Shared)
 }

@@ -147,27 +147,16 @@ func (s *Scheduler) start() error {
 }
 
 // abandon closes a scheduler that has not come about because of err, and returns err. It waits a second at most for
-// initializers, and for tasks that they have scheduled; then it names the workers that run them, and Close goes on
-// without it.
+// initializers, and for tasks that they have scheduled; then it says so, and Close goes on without it.
 func (s *Scheduler) abandon(err error) error {
 	const noLimit = -1
 	ctx, cancel := context.WithTimeout(context.Background(), DefaultGiveUpAfter)
 	defer cancel()
-	if s.closeWithin(ctx, noLimit) == nil {
-		return err
+	if s.closeWithin(ctx, noLimit) != nil {
+		go s.closeWithin(context.Background(), noLimit)
+		err = fmt.Errorf("%w; and workers end only when an initializer, or a task that it has scheduled, has ended", err)
 	}
-	var left []int
-	for _, w := range s.workers {
-		holdsTask := func(f *Fiber) bool { return f.State() == Yielded || f.State() == Waiting }
-		if !w.isDone() && (!w.word.Asleep() || slices.ContainsFunc(s.fibers.list(w), holdsTask)) {
-			left = append(left, w.id)
-		}
-	}
-	go s.closeWithin(context.Background(), noLimit)
-	return fmt.Errorf(
-		"%w; and workers %v are in their initializer, or have a task that it has scheduled, and end when that does",
-		err, left,
-	)
+	return err
 }
 
 // Run is the whole life of a scheduler: it makes one, binds it, calls f, and when f has returned

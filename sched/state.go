@@ -22,12 +22,7 @@ const (
 var stateNames = [states]string{"Idle", "Yielded", "Waiting", "Queued", "Running"}
 
 // String returns the state's name.
-func (s State) String() string {
-	if s < states {
-		return stateNames[s]
-	}
-	return fmt.Sprintf("State(%d)", uint8(s))
-}
+func (s State) String() string { return nameOf(stateNames[:], uint8(s), "State") }
 
 // Why is the cause of a transition.
 type Why uint8
@@ -47,12 +42,7 @@ const (
 var whyNames = [whys]string{"carry on", "resume", "go idle", "wait", "yield", "notify", "timeout", "end"}
 
 // String returns the cause in words.
-func (w Why) String() string {
-	if w < whys {
-		return whyNames[w]
-	}
-	return fmt.Sprintf("Why(%d)", uint8(w))
-}
+func (w Why) String() string { return nameOf(whyNames[:], uint8(w), "Why") }
 
 // legal has, for each transition from one state to another, the causes that it may
 // have; a transition that has none is a fault of the scheduler.

@@ -80,7 +80,7 @@ func (s *Scheduler) keepCounts(w *Worker) {
 	s.unbound.Tasks += w.tasks.load()
 	s.unbound.Stolen += w.stolen.load()
 	s.unbound.Made += w.made.load()
-	w.places.Close()
+	w.places.RemoveCount(&w.tasks.n)
 }
 
 // pendingLocal is how many tasks that no other worker may begin wait for w.
@@ -126,7 +126,7 @@ type counts struct {
 
 	times times
 
-	places *admission.Desk // where it gives back the places of tasks that it begins; nil without Config.MaxQueued
+	places *admission.Room // the scheduler's; tasks counts the places that this worker has freed
 }
 
 // times is how long a worker has been busy and idle. It counts as neither before it begins and after it has ended.

@@ -24,9 +24,8 @@ const GroupLocal Flags = 1 << 1
 
 // Flags of entries in queues alone.
 const (
-	hasRoom Flags = 1 << 7 // the task has a place in its scheduler's room, until it begins
 	isNamed Flags = 1 << 6 // its function says what begins; see runNamed
-	isFiber Flags = 1 << 5
+	isFiber Flags = 1 << 7
 )
 
 // Task is a function that a worker will call once, on one of its fibers. It begins without labels of the profiler
@@ -77,8 +76,7 @@ func (s *Scheduler) TryEnqueueOn(worker int, t Task) error {
 
 // EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless all are
 // busy and another group steals it, which GroupLocal forbids. See Enqueue for the rest, and for room. The error is
-// ErrNoSuchGroup if there is no group of that number. It is ErrOtherGroup for a SameThread task whose caller runs on no
-// worker of the group.
+// ErrNoSuchGroup if there is no group of that number, and ErrSameThread for a SameThread task.
 func (s *Scheduler) EnqueueInGroup(group int, t Task) error {
 	return s.enqueue(context.Background(), &t, Current(), target{inGroup, group})
 }
@@ -137,8 +135,8 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 		return s.refuse(to, ErrNilTask)
 	case ctx == nil:
 		return s.refuse(to, ErrNilContext)
-	case pinned && to.kind == inGroup && caller.Group() != to.number:
-		return s.refuse(to, ErrOtherGroup)
+	case pinned && to.kind == inGroup:
+		return s.refuse(to, ErrSameThread)
 	case pinned && caller == nil:
 		return s.refuse(to, ErrNotBound)
 	case s.closed.Load() || home == nil && s.closing.Load():
@@ -148,25 +146,19 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 	}
 	j := newEntry(t)
 	if s.room != nil {
-		admitted, err := s.admit(ctx, home != nil)
-		if err != nil {
+		if err := s.admit(ctx, home != nil); err != nil {
 			return s.refuse(to, err)
 		}
-		if admitted {
-			j.flags |= hasRoom
-		}
 		caller = s.workerOf(from) // the fiber may have migrated
-		if pinned && to.kind == inGroup && caller.Group() != to.number {
-			s.release(j)
-			return s.refuse(to, ErrOtherGroup)
-		}
 	}
 	if to.kind == onWorker {
 		j.flags |= SameThread
 	}
 	for !s.queue(j, to, pinned, caller, home) {
 		if home == nil || len(s.workers) == 0 || s.closed.Load() {
-			s.release(j)
+			if s.room != nil {
+				s.room.Give(1)
+			}
 			return s.refuse(to, ErrClosed)
 		}
 		runtime.Gosched() // Close makes sure that nothing is left, and opens the queues again for this task
@@ -215,27 +207,28 @@ func (w *Worker) keep(t runnable, caller *Worker) bool {
 }
 
 // Contexts of callers that do not wait for room. With noWait they get ErrFull; with noRoom their tasks are queued
-// without a place.
+// nevertheless.
 var noWait, noRoom context.Context = &withoutWait{}, &withoutWait{}
 
 type withoutWait struct{ context.Context }
 
-// admit takes a place in the room of s. If none is free, the caller waits for one, until ctx is done. If ctx is noRoom,
-// admit returns false then.
-func (s *Scheduler) admit(ctx context.Context, inside bool) (bool, error) {
+// admit takes a place in the room of s, which the task leaves when it begins. If none is free, the caller waits for
+// one, until ctx is done.
+func (s *Scheduler) admit(ctx context.Context, inside bool) error {
 	err := s.room.TryTake(inside)
 	if err == admission.ErrFull && ctx != noWait && ctx != noRoom {
 		err = s.awaitRoom(ctx, inside)
 	}
 	switch {
 	case err == admission.ErrClosed:
-		err = ErrClosed
+		return ErrClosed
 	case err == admission.ErrFull && ctx == noRoom:
-		return false, nil
+		s.room.Exceed()
+		return nil
 	case err == admission.ErrFull:
-		err = ErrFull
+		return ErrFull
 	}
-	return err == nil, err
+	return err
 }
 
 // awaitRoom is admit where no place is free.
@@ -271,20 +264,6 @@ func (c *enqueuer) Awaited() (string, uintptr) {
 	return fmt.Sprintf("room for a task: %d wait to begin (Config.MaxQueued)", c.places), 0
 }
 
-// release gives back the place of t, which will not begin. It does not block.
-func (s *Scheduler) release(t runnable) {
-	if t.flags&hasRoom != 0 {
-		s.room.Give()
-	}
-}
-
-// release gives back the place of t, which w begins. It does not block.
-func (w *Worker) release(t runnable) {
-	if t.flags&hasRoom != 0 {
-		w.places.Give()
-	}
-}
-
 // runnable is what waits in a queue: a fiber that goes on, or a task to begin. Where many wait, the memory that they
 // take costs more than all else. So one pointer is either: a function is a pointer, too.
 type runnable struct {
@@ -295,7 +274,7 @@ type runnable struct {
 // ofFiber returns the entry of a fiber that is ready.
 func ofFiber(f *Fiber) runnable { return runnable{unsafe.Pointer(f), isFiber} }
 
-// ofTask returns the entry of a task.
+// ofTask returns the entry of a task that calls that function.
 func ofTask(call func(), flags Flags) runnable {
 	return runnable{*(*unsafe.Pointer)(unsafe.Pointer(&call)), flags}
 }
@@ -319,7 +298,7 @@ func (r runnable) groupLocal() bool {
 	return r.flags&GroupLocal != 0
 }
 
-// newEntry returns the entry of a task that has no place in the scheduler's room yet.
+// newEntry returns the entry of a task.
 func newEntry(t *Task) runnable {
 	flags := t.Flags & (SameThread | GroupLocal)
 	if t.Name != "" {

@@ -67,21 +67,15 @@ const shortestStall = clock.Instant(time.Second)
 type stallJudge struct {
 	s        *Scheduler
 	limit    clock.Instant
-	spells   map[*Worker]*stallSpell // of workers that do not sleep
+	spells   map[*Worker]*stallSpell // of workers that others wait for
 	progress uint64                  // of all workers
 }
 
 // stallSpell is for how long a worker has been in one task while others wait for it.
 type stallSpell struct {
-	stillness[spell]
-	stack    []runtime.Frame // of the task, if the last look has found it blocked
-	reported bool
-}
-
-// spell is what stays the same while a worker is in one task.
-type spell struct {
-	progress uint64
-	needed   bool // others wait for the worker
+	stillness[uint64]                 // of the worker's progress
+	stack             []runtime.Frame // of the task, if the last look has found it blocked
+	reported          bool
 }
 
 // progress counts what the worker does: each task that begins or ends, and each change to another fiber, makes it grow.
@@ -98,31 +92,30 @@ func (o *stallJudge) judge() (stalls []*Stall) {
 	still := o.progress == all
 	o.progress, o.spells = all, make(map[*Worker]*stallSpell)
 	for _, w := range workers {
-		if w.word.Asleep() {
-			continue
-		}
-		o.spells[w] = cmp.Or(last[w], new(stallSpell))
-		spells := o.spells[w]
 		fibers, tasks := w.waitedFor(still)
-		needed := fibers+tasks > 0
-		if spells.look(spell{w.progress(), needed}, stepOf(o.limit)) < o.limit {
-			spells.reported = false
+		if w.word.Asleep() || fibers+tasks == 0 {
 			continue
 		}
-		if !needed || spells.reported {
+		spell := cmp.Or(last[w], new(stallSpell))
+		o.spells[w] = spell
+		if spell.look(w.progress(), stepOf(o.limit)) < o.limit {
+			spell.stack, spell.reported = nil, false
 			continue
 		}
-		before, stack := spells.stack, w.blockedStack()
-		spells.stack = stack
-		if stack == nil {
-			spells.lasts = 0 // to ask costs more than to look
-		}
-		if spells.reported = stack != nil && slices.Equal(before, stack); !spells.reported {
+		if spell.reported {
 			continue
 		}
-		stalls = append(stalls, &Stall{
-			Scheduler: o.s.cfg.Name, Worker: w.id, After: time.Duration(o.limit), Fibers: fibers, Tasks: tasks, Stack: stack,
-		})
+		before := spell.stack
+		spell.stack = w.blockedStack()
+		if spell.stack == nil {
+			spell.lasts = 0 // to ask costs more than to look
+		} else if slices.Equal(before, spell.stack) {
+			spell.reported = true
+			stalls = append(stalls, &Stall{
+				Scheduler: o.s.cfg.Name, Worker: w.id, After: time.Duration(o.limit), Fibers: fibers, Tasks: tasks,
+				Stack: spell.stack,
+			})
+		}
 	}
 	return stalls
 }

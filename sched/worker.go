@@ -57,9 +57,8 @@ type Worker struct {
 
 	device atomic.Pointer[Device] // what Config.Device has made, for others
 
-	// Others may read these, and write the last two.
-	shortage atomic.Pointer[error] // why the worker is short; nil: it is not
-	shutdown atomic.Bool           // run until there is nothing left, then end
+	// Others write these.
+	shutdown atomic.Bool // run until there is nothing left, then end
 	stuck    atomic.Pointer[Deadlock]
 }
 
@@ -140,8 +139,8 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	w.threaded = w.hasThread()
 	w.keeps = w.keepsThread()
 	w.seek = func() bool { return s.policy.seek(w, false) }
-	if s.room != nil {
-		w.places = s.room.AddDesk()
+	if w.places = s.room; w.places != nil {
+		w.places.AddCount(&w.tasks.n)
 	}
 	return w
 }

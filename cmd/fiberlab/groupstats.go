@@ -8,22 +8,14 @@ import (
 
 // groupReport is what one scheduling group of a scheduler did.
 type groupReport struct {
-	Group    int         `json:"group"` // its number
-	Workers  int         `json:"workers"`
-	Done     int         `json:"done"`      // tasks
-	NoWorker int         `json:"no_worker"` // wake-ups for which none was free
-	Spinners int         `json:"spinner_wakes"`
-	Sleepers int         `json:"sleeper_wakes"`
-	Shared   queueReport `json:"shared_queue"`
-	Private  queueReport `json:"private_queues"`
-	Within   int         `json:"stolen_within"`
-	Across   int         `json:"stolen_across"`
-}
-
-// queueReport is how many entries a queue has at the end, and had at most.
-type queueReport struct {
-	Length   int `json:"length"`
-	Greatest int `json:"greatest"`
+	Group    int `json:"group"` // its number
+	Workers  int `json:"workers"`
+	Done     int `json:"done"`      // tasks
+	NoWorker int `json:"no_worker"` // wake-ups for which none was free
+	Spinners int `json:"spinner_wakes"`
+	Sleepers int `json:"sleeper_wakes"`
+	Within   int `json:"stolen_within"`
+	Across   int `json:"stolen_across"`
 }
 
 // addGroups adds what each group did.
@@ -32,7 +24,6 @@ func (c *countReport) addGroups(groups []sched.GroupStats) {
 		c.Groups = append(c.Groups, groupReport{
 			Group: g.Group, Workers: g.Workers, Done: int(g.Done),
 			NoWorker: int(g.NoWorker), Spinners: int(g.Spinners), Sleepers: int(g.Sleepers),
-			Shared: queueReport(g.Shared), Private: queueReport(g.Private),
 			Within: int(g.StolenWithin), Across: int(g.StolenAcross),
 		})
 	}
@@ -41,14 +32,14 @@ func (c *countReport) addGroups(groups []sched.GroupStats) {
 // writeGroups has a row for each group of each scheduler. Without any group it writes nothing.
 func (r *pipelineReport) writeGroups(p *page) {
 	did := newGrid(
-		"group", "workers", "done", "no worker", "spinners", "sleepers", "shared", "private", "within", "across",
+		"group", "workers", "done", "no worker", "spinners", "sleepers", "within", "across",
 	)
 	for _, c := range r.Backends {
 		for _, g := range c.Groups {
 			name := fmt.Sprintf("%s %d", c.label, g.Group)
 			did.add(
 				name, thousands(g.Workers), thousands(g.Done), thousands(g.NoWorker), thousands(g.Spinners),
-				thousands(g.Sleepers), g.Shared.String(), g.Private.String(), thousands(g.Within), thousands(g.Across),
+				thousands(g.Sleepers), thousands(g.Within), thousands(g.Across),
 			)
 		}
 	}
@@ -58,9 +49,6 @@ func (r *pipelineReport) writeGroups(p *page) {
 	p.table(
 		did,
 		"What each group did: tasks that ended, wake-ups that found no worker, one that spun or one that slept, "+
-			"entries in its queues (now/most), and steals within the group and from others",
+			"and steals within the group and from others",
 	)
 }
-
-// String writes a queue's lengths as now/most.
-func (q queueReport) String() string { return thousands(q.Length) + "/" + thousands(q.Greatest) }

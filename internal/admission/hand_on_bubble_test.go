@@ -4,6 +4,7 @@ package admission
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,24 +20,27 @@ func waitsFor(ctx context.Context, r *Room) <-chan error {
 	return result
 }
 
-// A place that its desk has not handed on goes to a caller that waits.
+// A place that its thread has not handed on goes to a caller that waits.
 func TestSinglePlaceIsHandedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 1024
 		r := New(places, 2)
-		desks := []*Desk{r.AddDesk(), r.AddDesk()}
+		freed := make([]atomic.Uint64, 2)
+		for i := range freed {
+			r.AddCount(&freed[i])
+		}
 		for range places {
 			require.NoError(t, r.TryTake(false))
 		}
 		for i := range 10 {
 			result := waitsFor(t.Context(), r)
-			desks[i%2].Give()
+			r.Counted(freed[i%2].Add(1))
 			require.NoError(t, <-result)
 			time.Sleep(time.Second)
 		}
 		require.ErrorIs(t, r.TryTake(false), ErrFull)
-		desks[0].Give()
-		desks[0].Close()
-		require.NoError(t, r.TryTake(false), "a desk that has been closed has taken a place with it")
+		freed[0].Add(1)
+		r.RemoveCount(&freed[0])
+		require.NoError(t, r.TryTake(false), "a count that has been removed has taken a place with it")
 	})
 }

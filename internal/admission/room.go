@@ -1,25 +1,25 @@
 // Package admission limits how many things may wait for something: tasks, for example, that have been queued and not
-// begun. Each takes a place in a [Room] before it waits, and the place is given back when it waits no longer. A caller
+// begun. Each takes a place in a [Room] before it waits, and the place is free when it waits no longer. A caller
 // that finds no free place can wait for one. Callers get places in the order of their arrival.
 //
-// Any thread takes places, under a small lock. Few threads give them back, at each task that begins. Each of these
-// threads has a [Desk], where it only counts. The room adds the desks up when it has no place left.
+// Any thread takes places, under a small lock. Few threads free them, at each task that begins, and only count that:
+// see [Room.AddCount]. The room adds the counts up when it has no place left.
 //
 // A place that becomes free while callers wait is not handed on at once: to resume a caller for each place would cost a
-// switch or a wake-up a task. A desk hands places on when it has given back a batch, and when its thread has nothing
-// else to do. A timer does so every millisecond; it runs only while callers wait. The timer looks at each
-// desk. So no wake-up is lost: a caller that a desk has overlooked gets its place from the timer.
+// switch or a wake-up a task. A thread hands places on when it has counted a batch, and when it has nothing else to do.
+// A timer does so every millisecond; it runs only while callers wait. So no wake-up is lost: a caller that a
+// thread has overlooked gets its place from the timer.
 package admission
 
 import (
 	"container/list"
 	"errors"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"fiberlab/internal/clock"
-	"fiberlab/internal/release"
 	"fiberlab/internal/spinlock"
 
 	"golang.org/x/sys/cpu"
@@ -31,18 +31,18 @@ var (
 	ErrClosed = errors.New("the room is closed")
 )
 
-// Room is a limited number of places.
+// Room is a limited number of places. A nil Room is none: Counted, Look and RemoveCount do nothing.
 type Room struct {
 	places int
-	batch  int // how many places a desk gives back before it hands them on
+	batch  uint64 // how many places a thread frees before it hands them on; a power of 2
 
-	_       [2]cpu.CacheLinePad // desks read waiting; callers write what follows it
+	_       [2]cpu.CacheLinePad // threads that count read waiting; callers write what follows it
 	waiting atomic.Int64        // how many callers wait; changed with mu held
 	_       [2]cpu.CacheLinePad
 
 	mu     spinlock.Lock
-	free   int // free places, without those that desks have given back since collect
-	desks  []*Desk
+	free   int       // places, without those freed since collect; less than 0 after Exceed
+	counts []count   // of the threads that free places
 	closed bool      // callers from outside get no place
 	queue  list.List // of *waiter, in the order of their arrival
 
@@ -56,6 +56,12 @@ type Caller interface {
 	Await(over *atomic.Uint64) error
 	// Unpark is called after over has been changed. It does not block.
 	Unpark()
+}
+
+// count is how many places a thread has freed.
+type count struct {
+	freed     *atomic.Uint64
+	collected uint64 // how many of them the room has counted as free
 }
 
 // waiter is a Caller that waits.
@@ -79,10 +85,10 @@ const (
 	largestBatch = 4096
 )
 
-// New makes a room with that many places. The more desks are expected, the smaller is the batch of each.
-func New(places, desks int) *Room {
-	batch := min(max(places/16/max(desks, 1), 1), largestBatch)
-	return &Room{places: places, free: places, batch: batch}
+// New makes a room with that many places. The more threads are expected to count, the smaller is the batch of each.
+func New(places, threads int) *Room {
+	most := min(max(places/16/max(threads, 1), 1), largestBatch)
+	return &Room{places: places, free: places, batch: 1 << (bits.Len(uint(most)) - 1)}
 }
 
 // TryTake takes a free place. It returns ErrFull if none is free, or if callers wait, who come first. If the room is
@@ -101,13 +107,24 @@ func (r *Room) take(inside bool) error {
 		return ErrClosed
 	case r.queue.Len() > 0:
 		return ErrFull
-	case r.free == 0:
-		if r.collect(); r.free == 0 {
+	case r.free <= 0:
+		if r.collect(); r.free <= 0 {
 			return ErrFull
 		}
 	}
 	r.free--
 	return nil
+}
+
+// Exceed takes a place although none is free: others get one only when fewer things wait than there are places. It
+// does not block.
+func (r *Room) Exceed() { r.add(-1) }
+
+// add changes how many places are free.
+func (r *Room) add(n int) {
+	r.mu.Lock()
+	r.free += n
+	r.mu.Unlock()
 }
 
 // Take is TryTake that waits if no place is free. It returns the error of c.Await if the caller gives up.
@@ -159,11 +176,9 @@ func (r *Room) Empty() bool {
 // Waiting is how many callers wait for a place.
 func (r *Room) Waiting() int { return int(r.waiting.Load()) }
 
-// Give gives back a place that its taker has not used. Any thread may call it. It does not block.
-func (r *Room) Give() {
-	r.mu.Lock()
-	r.free++
-	r.mu.Unlock()
+// Give frees n places at once, and hands them on. Any thread may call it. It does not block.
+func (r *Room) Give(n int) {
+	r.add(n)
 	r.handOn()
 }
 
@@ -224,12 +239,13 @@ func unpark(callers []*waiter) {
 	}
 }
 
-// collect counts the places as free that desks have given back. mu must be held.
+// collect counts the places as free that threads have freed. mu must be held.
 func (r *Room) collect() {
-	for _, d := range r.desks {
-		given := d.given.Load()
-		r.free += int(given - d.collected)
-		d.collected = given
+	for i := range r.counts {
+		c := &r.counts[i]
+		freed := c.freed.Load()
+		r.free += int(freed - c.collected)
+		c.collected = freed
 	}
 }
 
@@ -261,53 +277,38 @@ func (r *Room) tick() {
 	}
 }
 
-// Desk is where one thread gives places back. Look and Close of a nil Desk do nothing.
-type Desk struct {
-	given     atomic.Uint64 // how many places; only the desk's thread writes it
-	untilLook int           // how many it gives before it hands them on; for the desk's thread
-	room      *Room
-	collected uint64 // how many the room has counted as free; the room's mu guards it
-	_         [2]cpu.CacheLinePad
-}
-
-// AddDesk makes a desk. Any thread may call it.
-func (r *Room) AddDesk() *Desk {
-	d := &Desk{room: r, untilLook: r.batch}
+// AddCount has each place count as free that a thread has freed since then. For each the thread adds one to freed,
+// which is 0 now, and calls Counted. Any thread may call AddCount.
+func (r *Room) AddCount(freed *atomic.Uint64) {
 	r.mu.Lock()
-	r.desks = append(r.desks, d)
+	r.counts = append(r.counts, count{freed: freed})
 	r.mu.Unlock()
-	return d
 }
 
-// Give gives one place back. Only the desk's thread may call it. It does not block.
-func (d *Desk) Give() {
-	release.Store(&d.given, d.given.Load()+1)
-	if d.untilLook--; d.untilLook <= 0 {
-		d.Look()
+// Counted is called by a thread that has added one to its count, which is n now. It hands places on at the end of each
+// batch. It does not block.
+func (r *Room) Counted(n uint64) {
+	if r != nil && n&(r.batch-1) == 0 {
+		r.Look()
 	}
 }
 
-// Look hands free places on if callers wait. The desk's thread calls it when it is about to block, too. It does not
+// Look hands free places on if callers wait. A thread that counts calls it when it is about to block, too. It does not
 // block.
-func (d *Desk) Look() {
-	if d == nil {
-		return
-	}
-	d.untilLook = d.room.batch
-	if d.room.waiting.Load() > 0 {
-		d.room.handOn()
+func (r *Room) Look() {
+	if r != nil && r.waiting.Load() > 0 {
+		r.handOn()
 	}
 }
 
-// Close ends a desk that gives no more. What it has given back stays free. Any thread may call it.
-func (d *Desk) Close() {
-	if d == nil {
+// RemoveCount ends a count that does not grow any more. The places that it has freed stay free. Any thread may call it.
+func (r *Room) RemoveCount(freed *atomic.Uint64) {
+	if r == nil {
 		return
 	}
-	r := d.room
 	r.mu.Lock()
 	out := r.admit()
-	r.desks = slices.DeleteFunc(r.desks, func(other *Desk) bool { return other == d })
+	r.counts = slices.DeleteFunc(r.counts, func(c count) bool { return c.freed == freed })
 	r.mu.Unlock()
 	unpark(out)
 }

@@ -45,7 +45,8 @@ func TestRoomModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.IntRange(1, 3).Draw(t, "places")
 		r, taken, closed := New(most, 1), 0, false
-		desk := r.AddDesk()
+		var freed atomic.Uint64
+		r.AddCount(&freed)
 		var callers []modelCaller // first come, first served
 		settle := func() {
 			for end := time.Now().Add(modelLimit); r.Waiting() != len(callers); runtime.Gosched() {
@@ -68,9 +69,9 @@ func TestRoomModel(t *testing.T) {
 		}
 		give := func(t *rapid.T) {
 			if rapid.Bool().Draw(t, "unused") {
-				r.Give()
+				r.Give(1)
 			} else {
-				desk.Give()
+				r.Counted(freed.Add(1))
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){
@@ -80,7 +81,7 @@ func TestRoomModel(t *testing.T) {
 				switch {
 				case closed && !inside:
 					want = ErrClosed
-				case taken == most:
+				case taken >= most:
 					want = ErrFull
 				default:
 					taken++
@@ -114,11 +115,18 @@ func TestRoomModel(t *testing.T) {
 					t.Skip("nothing is taken")
 				}
 				give(t)
-				if len(callers) > 0 {
-					end(0, nil)
-				} else {
+				if taken > most || len(callers) == 0 {
 					taken--
+				} else {
+					end(0, nil)
 				}
+			},
+			"exceed": func(t *rapid.T) {
+				if taken < most {
+					t.Skip("a place is free")
+				}
+				r.Exceed()
+				taken++
 			},
 			"close": func(*rapid.T) {
 				r.Close()
@@ -142,12 +150,15 @@ func TestRoomModel(t *testing.T) {
 				free := r.free
 				r.mu.Unlock()
 				require.Equal(t, most-taken, free)
-				require.True(t, free == 0 || len(callers) == 0, "a place is free while a caller waits")
+				require.True(t, free <= 0 || len(callers) == 0, "a place is free while a caller waits")
 			},
 		})
 		for len(callers) > 0 {
 			give(t)
-			end(0, nil)
+			if taken--; taken < most {
+				taken++
+				end(0, nil)
+			}
 		}
 	})
 }

@@ -64,9 +64,9 @@ func TestCloseContextSaysWhatIsLeft(t *testing.T) {
 			err = inTime(t, "CloseContext", func() error { return s.CloseContext(ctx) })
 			require.ErrorIs(t, err, errInterval)
 			assert.ErrorContains(t, err, fmt.Sprintf(
-				"close the theatre: the interval is over: left are 1 tasks that have not begun, %d fibers that "+
-					"run, 1 that are blocked, 0 bound goroutines",
-				cfg.Workers,
+				"close the theatre: the interval is over: left are 1 tasks that have not begun, %d that have "+
+					"begun, 1 blocked fibers, 0 bound goroutines",
+				cfg.Workers+1,
 			))
 			assert.False(t, isDone(s))
 		}
@@ -104,7 +104,7 @@ func TestCloseContextCountsWhatWaits(t *testing.T) {
 		}
 		p.Blocked()
 		assert.ErrorContains(t, inTime(t, "CloseContext", func() error { return s.CloseContext(over()) }),
-			"left are 0 tasks that have not begun, 0 fibers that run, 2 that are blocked, 1 bound goroutines")
+			"left are 0 tasks that have not begun, 1 that have begun, 2 blocked fibers, 1 bound goroutines")
 		other.Notify()
 		p.Wake()
 		<-unbound

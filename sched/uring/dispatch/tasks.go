@@ -20,7 +20,6 @@ import (
 // thread may put tasks into it; the thread of the engine takes them, a round at a time.
 type taskQueue struct {
 	room *admission.Room
-	desk *admission.Desk // of the thread of the engine
 
 	mu     sync.Mutex // held for moments, and no fiber parks while it is
 	tasks  queue.Queue[task]
@@ -39,8 +38,7 @@ type task struct {
 }
 
 func newTaskQueue(limit int) *taskQueue {
-	room := admission.New(limit, 1)
-	return &taskQueue{room: room, desk: room.AddDesk()}
+	return &taskQueue{room: admission.New(limit, 1)}
 }
 
 // submitter is a caller that waits for room.
@@ -104,11 +102,10 @@ func (q *taskQueue) round(begin func()) {
 	q.tasks.Swap(&q.present)
 	q.length.Store(0)
 	q.mu.Unlock()
+	q.room.Give(n)
 	for range n {
-		q.desk.Give()
 		begin()
 	}
-	q.desk.Look()
 }
 
 // next takes the task of the present round that has waited longest. For the thread of the engine.
