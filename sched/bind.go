@@ -45,7 +45,7 @@ func (s *Scheduler) Bind() error {
 	}
 	s.numbers++
 	w.begin(root)
-	s.bound[w] = struct{}{}
+	s.bound = append(s.bound, w)
 	workersTaken.Add(1)
 	return nil
 }
@@ -92,7 +92,7 @@ func Unbind() error {
 	}
 	runtime.UnlockOSThread()
 	s.mu.Lock()
-	delete(s.bound, w)
+	s.bound = slices.DeleteFunc(s.bound, func(other *Worker) bool { return other == w })
 	s.keepCounts(w)
 	workersTaken.Add(-1)
 	s.mu.Unlock()

@@ -233,21 +233,21 @@ func (w *Worker) shutDown() {
 }
 
 // endFibers ends the idle fibers of a finished worker, and gives their stacks back. The main fiber calls it, and
-// is taken off the scheduler's list.
+// is taken off the scheduler's list. Each other fiber is entered once more: it finds that it is ending, and returns to
+// the main fiber.
 func (w *Worker) endFibers() {
 	o := &w.local
 	for len(o.idle) > 0 {
-		for len(o.idle) > 0 && len(o.ended) < mostEnded {
-			f := w.takeIdle()
-			f.ending = true
-			o.current = f
-			for o.current != o.main {
-				if err := o.main.fiber.SwitchTo(o.current.fiber); err != nil {
-					panic(fmt.Sprintf("sched: %v cannot end %v: %v", o.main, o.current, err))
-				}
+		f := w.takeIdle()
+		f.ending = true
+		for o.current = f; o.current != o.main; {
+			if err := o.main.fiber.SwitchTo(o.current.fiber); err != nil {
+				panic(fmt.Sprintf("sched: %v cannot end %v: %v", o.main, o.current, err))
 			}
 		}
-		w.reap()
+		if len(o.ended) >= mostEnded {
+			w.reap()
+		}
 	}
 	w.reap()
 	w.scheduler.fibers.remove(o.main)

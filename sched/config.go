@@ -155,10 +155,10 @@ func (cfg Config) checked() (Config, error) {
 		cfg.GiveUpAfter = DefaultGiveUpAfter
 	}
 	if cfg.Deadlocked == nil {
-		cfg.Deadlocked = reportDeadlock
+		cfg.Deadlocked = func(d *Deadlock) { fmt.Fprintln(os.Stderr, d) }
 	}
 	if cfg.Stalled == nil {
-		cfg.Stalled = reportStall
+		cfg.Stalled = func(s *Stall) { fmt.Fprintln(os.Stderr, s) }
 	}
 	if cfg.Exhausted == nil {
 		cfg.Exhausted = reportOnce()

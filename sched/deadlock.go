@@ -68,7 +68,7 @@ func (s *Scheduler) survey() survey {
 func (s *Scheduler) visit() survey {
 	s.mu.Lock()
 	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
-	workers := s.listWorkers()
+	workers := slices.Concat(s.workers, s.bound)
 	s.mu.Unlock()
 	v.pending = s.policy.shared()
 	var blocked, waiting uint64

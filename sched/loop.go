@@ -83,10 +83,10 @@ func (w *Worker) take() (runnable, bool) {
 	}
 	if w.mode == multiThreaded {
 		if r, ok := w.scheduler.policy.next(w); ok {
-			if o.localNext = true; r.fiber() != nil {
-				w.takesFiber(r.fiber())
+			if f := r.fiber(); f != nil {
+				w.takesFiber(f)
 			} else {
-				o.resumed = 0
+				o.resumed, o.localNext = 0, true
 			}
 			return r, true
 		}
@@ -285,7 +285,9 @@ func (f *Fiber) arrived(err error) *Worker {
 func (f *Fiber) execute(t runnable) {
 	w := f.worker.Load()
 	w.tasks.add(1)
-	w.places.Counted(w.tasks.load())
+	if w.places != nil {
+		w.places.Counted(w.tasks.load())
+	}
 	f.groupLocal = t.flags&GroupLocal != 0
 	migrates := f.home == nil
 	if migrates && t.flags&SameThread != 0 {
@@ -325,7 +327,7 @@ func (f *Fiber) execute(t runnable) {
 // beginTask notes that f, the calling fiber, calls the function of a task of that name.
 func (f *Fiber) beginTask(name string, function func()) {
 	if f.record != nil {
-		f.tell(func(m Moment) { f.record.Begin(m, name) })
+		f.recordBegin(name)
 	}
 	f.task.Begin(function)
 }

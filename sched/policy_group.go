@@ -53,8 +53,12 @@ type member struct {
 func newGroups(workers []*Worker, cfg Groups) *groups {
 	p := &groups{}
 	for first := 0; first < len(workers); first += cfg.Size {
-		g := newGroup(workers[first:min(first+cfg.Size, len(workers))], &cfg)
-		g.number = len(p.all)
+		g := &group{cfg: &cfg, number: len(p.all), shared: new(runQueue)}
+		g.workers = workers[first:min(first+cfg.Size, len(workers))]
+		g.idle = newIdleSet(g.workers, max(cfg.Spinners, 0))
+		for _, w := range g.workers {
+			g.members = append(g.members, &member{group: g, worker: w, private: new(runQueue)})
+		}
 		p.all = append(p.all, g)
 		p.members = append(p.members, g.members...)
 	}
@@ -66,15 +70,6 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 		}
 	}
 	return p
-}
-
-func newGroup(workers []*Worker, cfg *Groups) *group {
-	g := &group{workers: workers, cfg: cfg, shared: new(runQueue)}
-	g.idle = newIdleSet(workers, max(cfg.Spinners, 0))
-	for _, w := range workers {
-		g.members = append(g.members, &member{group: g, worker: w, private: new(runQueue)})
-	}
-	return g
 }
 
 // stealFrom has the workers of g look at another group each so many times that they find nothing; less than 1 is never.
@@ -220,7 +215,8 @@ func (m *member) next() (r runnable, ok bool) {
 	return r, ok
 }
 
-// nextFiber is next that takes a fiber or nothing; see migration. It is no look of the round if it takes nothing.
+// nextFiber is next for a worker that takes a fiber or nothing; see migration. If the first queue begins with a task,
+// the second one is left alone, unless past is true. Only what is taken counts as a look of the round.
 func (m *member) nextFiber(past bool) *Fiber {
 	first, second := m.inTurn()
 	f := first.popFiber(past)
@@ -259,9 +255,7 @@ func (m *member) takeOver() bool {
 	all := m.group.members
 	for n := 1; n < len(all); n++ {
 		if r, ok := all[(m.worker.number+n)%len(all)].private.pop(); ok {
-			m.within.add(1)
-			m.worker.stolen.add(1)
-			m.worker.recordTook(1, all[(m.worker.number+n)%len(all)].worker.String())
+			m.countTaken(&m.within, all[(m.worker.number+n)%len(all)].worker.String())
 			m.private.push(r, true)
 			return true
 		}
@@ -281,14 +275,19 @@ func (m *member) steal(last bool) bool {
 		}
 		var r runnable
 		if r, v.had = v.from.shared.steal(); v.had {
-			m.across.add(1)
-			m.worker.stolen.add(1)
-			m.worker.recordTook(1, "another group")
+			m.countTaken(&m.across, "another group")
 			m.group.shared.push(r, true)
 			return true
 		}
 	}
 	return false
+}
+
+// countTaken counts something that the worker has taken from where only others look, in that counter and in its own.
+func (m *member) countTaken(in *counter, from string) {
+	in.add(1)
+	m.worker.stolen.add(1)
+	m.worker.recordTook(1, from)
 }
 
 // victim is another group, from whose shared queue a worker steals.

@@ -44,8 +44,8 @@ var newFiber = fiber.New
 const retryPause = time.Millisecond
 
 // canBegin reports whether the worker can begin a task: a fiber is idle that goes on when the task waits. If none is,
-// it makes one. If that fails, the worker is short until it holds a fiber. It leaves tasks where they are, to other
-// workers if these can take them, and goes on with fibers that are ready.
+// it makes one. If that fails, the worker is short until it holds a fiber. It leaves tasks where they are, wakes
+// another worker for those that others can take, and goes on with fibers that are ready.
 func (w *Worker) canBegin() bool {
 	o := &w.local
 	if !w.holdsIdle() && !w.makeIdle() {

@@ -135,6 +135,13 @@ func (f *Fiber) addDetails(t *Transition) {
 	}
 }
 
+// recordBegin records that f, the calling fiber, begins a task of that name.
+func (f *Fiber) recordBegin(task string) {
+	f.record.Lock()
+	defer f.record.Unlock()
+	f.record.Begin(f.moment(), task)
+}
+
 // recordSpin records that the worker begins or ends to spin.
 func (w *Worker) recordSpin(begins bool) {
 	w.tell(func(at time.Duration) { w.record.Spin(at, begins) })

@@ -77,7 +77,8 @@ func (q *runQueue) leaves() bool {
 	return q.empty()
 }
 
-// handsOver reports whether the only entry is a fiber that a worker has notified.
+// handsOver reports whether the only entry is a fiber that a worker has notified: it is the last that was pushed, and
+// pushFiber has noted its number in isNext.
 func (q *runQueue) handsOver() bool {
 	pushed := q.pushed.Load()
 	return q.isNext.Load() == pushed && q.popped.Load()+1 == pushed

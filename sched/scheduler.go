@@ -36,9 +36,9 @@ type Scheduler struct {
 	over      chan struct{} // closed when Close has succeeded; see Done
 
 	mu      sync.Mutex
-	bound   map[*Worker]struct{} // single-threaded workers
-	unbound Stats                // what such workers counted that have ended
-	numbers int                  // of workers so far
+	bound   []*Worker // single-threaded workers, by number
+	unbound Stats     // what such workers counted that have ended
+	numbers int       // of workers so far
 }
 
 // New makes a scheduler and starts its multi-threaded workers, side by side. It returns
@@ -104,7 +104,6 @@ func takeWorkers(n int) error {
 func newScheduler(cfg Config) *Scheduler {
 	s := &Scheduler{
 		cfg:     cfg,
-		bound:   make(map[*Worker]struct{}),
 		numbers: cfg.Workers,
 		news:    make(chan struct{}, 1),
 		closer:  make(chan struct{}, 1),
@@ -208,15 +207,5 @@ func (s *Scheduler) Workers() int {
 func (s *Scheduler) everyWorker() []*Worker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.listWorkers()
-}
-
-// listWorkers is everyWorker for a caller that holds the scheduler's mu.
-func (s *Scheduler) listWorkers() []*Worker {
-	list := append([]*Worker(nil), s.workers...)
-	for w := range s.bound {
-		list = append(list, w)
-	}
-	slices.SortFunc(list[len(s.workers):], func(a, b *Worker) int { return a.id - b.id })
-	return list
+	return slices.Concat(s.workers, s.bound)
 }

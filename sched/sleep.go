@@ -24,14 +24,14 @@ func (p *parker) Park(deadline time.Time) {
 	if !deadline.IsZero() {
 		until = clock.At(deadline)
 	}
-	if f.token.Load() != 0 && f.told != inHook {
+	if f.token.Load() != 0 && f.told != inHook { // in a hook, block panics
 		f.token.Swap(0)
 		f.awaits = nil
 		return
 	}
 	if f.hook != nil && f.told == notTold {
 		hook := f.beforeBlock()
-		p.Park(deadline)
+		p.Park(deadline) // the hook is told, so this call comes further
 		f.afterBlock(hook)
 		return
 	}

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,7 +48,7 @@ func (s *Scheduler) Stats() Stats {
 		return Stats{}
 	}
 	s.mu.Lock()
-	workers, sum := s.listWorkers(), s.unbound
+	workers, sum := slices.Concat(s.workers, s.bound), s.unbound
 	s.mu.Unlock()
 	sum.Workers, sum.Pending = make([]WorkerStats, len(workers)), s.policy.shared()
 	var fibers, blocked uint64

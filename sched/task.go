@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -166,7 +165,8 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 	return nil
 }
 
-// queue queues a task where enqueue has been told to. It returns false if the queue is closed.
+// queue queues a task at that target. If it is pinned, that is the worker of the caller, and if there are no
+// multi-threaded workers the caller's home; see enqueue. It returns false if the queue is closed.
 func (s *Scheduler) queue(j runnable, to target, pinned bool, caller, home *Worker) bool {
 	switch p, grouped := s.policy.(*groups); {
 	case to.kind == onWorker:
@@ -233,35 +233,24 @@ func (s *Scheduler) admit(ctx context.Context, inside bool) error {
 
 // awaitRoom is admit where no place is free.
 func (s *Scheduler) awaitRoom(ctx context.Context, inside bool) error {
-	began := time.Now()
-	c := &enqueuer{Parker: park.Current(), until: park.Until{Context: ctx}, places: s.cfg.MaxQueued}
-	if c.Parker == nil {
-		c.Parker = park.NewGoroutine()
-	}
+	began, until := time.Now(), park.Until{Context: ctx}
 	if limit := s.cfg.OverloadAfter; limit > 0 {
-		c.until.Deadline = began.Add(limit)
+		until.Deadline = began.Add(limit)
 	}
-	err := s.room.Take(inside, c)
+	err := s.room.Take(inside, until, roomOf(s.cfg.MaxQueued))
 	if err == park.ErrDeadline {
 		err = fmt.Errorf("waited %v for room, and %d still wait to begin (Config.MaxQueued): %w",
-			time.Since(began).Round(time.Microsecond), c.places, ErrOverload)
+			time.Since(began).Round(time.Microsecond), s.cfg.MaxQueued, ErrOverload)
 	}
 	return err
 }
 
-// enqueuer is a caller that waits for room.
-type enqueuer struct {
-	park.Parker
-	until  park.Until
-	places int
-}
+// roomOf is what a caller awaits who waits for room, by the number of places.
+type roomOf int
 
-// Await implements admission.Caller.
-func (c *enqueuer) Await(over *atomic.Uint64) error { return c.until.Await(c.Parker, over, c) }
-
-// Awaited implements park.Awaited, for reports of deadlocks.
-func (c *enqueuer) Awaited() (string, uintptr) {
-	return fmt.Sprintf("room for a task: %d wait to begin (Config.MaxQueued)", c.places), 0
+// Awaited implements park.Awaited.
+func (places roomOf) Awaited() (string, uintptr) {
+	return fmt.Sprintf("room for a task: %d wait to begin (Config.MaxQueued)", int(places)), 0
 }
 
 // runnable is what waits in a queue: a fiber that goes on, or a task to begin. Where many wait, the memory that they

@@ -18,23 +18,23 @@ type timer struct {
 	position int  // in the heap, plus one; 0 if it is in none
 }
 
-// expire ends the wait that t was made for, if nothing else has ended it. It reports whether the fiber, which is Queued
-// then, has to be put where it will be run. A fiber that is unpublished is left to its worker: expire returns that, and
-// the caller wakes it.
-func (t *timer) expire() (ready bool, wake *Worker) {
+// expire ends the wait that t was made for, if nothing else has ended it. It returns the fiber, which is Queued then,
+// for the caller to put it where it will be run. A fiber that is unpublished is left to its worker: expire returns
+// that, and the caller wakes it.
+func (t *timer) expire() (ready *Fiber, wake *Worker) {
 	f := t.fiber
 	for {
 		old := f.load()
 		switch {
 		case old.wait() != t.wait || old.state() != Waiting || old&notified != 0:
-			return false, nil
+			return nil, nil
 		case old&unpublished != 0:
 			home := f.worker.Load()
 			if f.mark(old, old|notified|expired) {
-				return false, home
+				return nil, home
 			}
 		case f.swap(old, old.in(Queued)|expired, WhyTimeout):
-			return true, nil
+			return f, nil
 		}
 	}
 }
@@ -106,20 +106,14 @@ func (g *timers) expire(w *Worker, at clock.Instant) {
 	}
 }
 
-// expireOne takes out a timer whose deadline has passed, if there is one, and ends its wait. It returns the fiber if
-// the caller has to queue it, or its worker if the caller has to wake that.
+// expireOne takes out a timer whose deadline has passed, if there is one, and does what its expire does.
 func (g *timers) expireOne(at clock.Instant) (ready *Fiber, wake *Worker) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	t := g.takeDue(at)
-	if t == nil {
-		return nil, nil
+	if t := g.takeDue(at); t != nil {
+		return t.expire()
 	}
-	over, wake := t.expire()
-	if over {
-		ready = t.fiber
-	}
-	return ready, wake
+	return nil, nil
 }
 
 // takeDue takes out a timer whose deadline has passed by that moment, or returns nil. The lock must be held.
@@ -168,10 +162,13 @@ func shareTimers(workers []*Worker, wakeOne func()) {
 	}
 }
 
-// wakeIdle wakes a worker, if any is idle.
+// wakeIdle wakes a worker, if any is idle. It asks each set of workers once: those of one set have successive numbers.
 func (s *Scheduler) wakeIdle() {
 	for i, w := range s.workers {
-		if (i == 0 || w.peers != s.workers[i-1].peers) && w.peers.WakeOne() {
+		if i > 0 && w.peers == s.workers[i-1].peers {
+			continue
+		}
+		if w.peers.WakeOne() {
 			return
 		}
 	}

@@ -27,9 +27,7 @@ import (
 // token; Park blocks, and then looks for the token.
 //
 // A fiber that is blocked still runs until suspend has switched, and can be woken before its registers are saved. If it
-// has a home, that does no harm: only the thread on which it runs will pick it. If it may migrate, another worker could
-// enter a stack in use. So its word says that it is unpublished, and wake only marks it. The fiber that arrives on
-// the other side of the switch publishes it.
+// may migrate, it is unpublished for that time; see word.
 
 // wait blocks f, which must be the calling fiber, until pred holds or deadline has come. See Wait.
 func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
@@ -342,8 +340,8 @@ func (f *Fiber) afterBlock(hook BlockHook) {
 	f.told = notTold
 }
 
-// mustReturn calls call, which the program has given and where calls it. If it panics, or calls Goexit, the program
-// ends: the frames below it must not be unwound.
+// mustReturn calls call, a method of that name of the program's hook or device, on the fiber or worker where. If it
+// panics, or calls Goexit, the program ends: the frames below it must not be unwound.
 func mustReturn(name string, where fmt.Stringer, call func()) {
 	returned := false
 	defer func() {

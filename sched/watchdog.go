@@ -3,7 +3,6 @@ package sched
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -189,10 +188,6 @@ func (s *Stall) Error() string {
 
 // Unwrap returns ErrStalled.
 func (s *Stall) Unwrap() error { return ErrStalled }
-
-// reportDeadlock and reportStall write to stderr.
-func reportDeadlock(d *Deadlock) { fmt.Fprintln(os.Stderr, d) }
-func reportStall(s *Stall)       { fmt.Fprintln(os.Stderr, s) }
 
 // outsideMayWake reports whether another scheduler, or a goroutine that is none of the workers, may come to wake a
 // fiber of s. All workers of s sleep. A timer of package time, and a thread of C that has not called Go yet, are no

@@ -115,7 +115,7 @@ func TestYieldBeforePublication(t *testing.T) {
 // ends reports whether t ends the wait of a fiber that has to be queued then.
 func (t *timer) ends() bool {
 	ready, _ := t.expire()
-	return ready
+	return ready != nil
 }
 
 // A deadline ends its own wait, published or not, unless it comes too late.
@@ -127,7 +127,7 @@ func TestDeadlines(t *testing.T) {
 		first := f.timer
 		if migrates {
 			ready, wake := first.expire()
-			require.False(t, ready, "its worker does the rest")
+			require.Nil(t, ready, "its worker does the rest")
 			require.Same(t, w, wake)
 			requireWord(t, f, Waiting, unpublished|notified|expired, "expired before publication")
 			require.False(t, f.wake(0), "its deadline was first")

@@ -14,13 +14,13 @@ package admission
 import (
 	"container/list"
 	"errors"
-	"math/bits"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"fiberlab/internal/clock"
 	"fiberlab/internal/spinlock"
+	"fiberlab/sched/park"
 
 	"golang.org/x/sys/cpu"
 )
@@ -31,7 +31,7 @@ var (
 	ErrClosed = errors.New("the room is closed")
 )
 
-// Room is a limited number of places. A nil Room is none: Counted, Look and RemoveCount do nothing.
+// Room is a limited number of places. A nil Room is none: Look and RemoveCount do nothing.
 type Room struct {
 	places int
 	batch  uint64 // how many places a thread frees before it hands them on; a power of 2
@@ -50,23 +50,15 @@ type Room struct {
 	nextTick clock.Instant // when it runs
 }
 
-// Caller blocks and wakes one that waits for a place.
-type Caller interface {
-	// Await blocks the caller until over is not 0. If it returns an error, the caller gives up.
-	Await(over *atomic.Uint64) error
-	// Unpark is called after over has been changed. It does not block.
-	Unpark()
-}
-
 // count is how many places a thread has freed.
 type count struct {
 	freed     *atomic.Uint64
 	collected uint64 // how many of them the room has counted as free
 }
 
-// waiter is a Caller that waits.
+// waiter is a caller that waits for a place.
 type waiter struct {
-	Caller
+	park.Parker
 	inside  bool
 	outcome atomic.Uint64 // one of the constants below; changed with the room's mu held
 	at      *list.Element
@@ -85,10 +77,14 @@ const (
 	largestBatch = 4096
 )
 
-// New makes a room with that many places. The more threads are expected to count, the smaller is the batch of each.
+// New makes a room with that many places. The more threads are expected to count, the smaller is the batch of each:
+// together they hold no more than a sixteenth of the places back from callers that wait.
 func New(places, threads int) *Room {
-	most := min(max(places/16/max(threads, 1), 1), largestBatch)
-	return &Room{places: places, free: places, batch: 1 << (bits.Len(uint(most)) - 1)}
+	r := &Room{places: places, free: places, batch: largestBatch}
+	for r.batch > 1 && r.batch*16*uint64(max(threads, 1)) > uint64(places) {
+		r.batch /= 2
+	}
+	return r
 }
 
 // TryTake takes a free place. It returns ErrFull if none is free, or if callers wait, who come first. If the room is
@@ -127,9 +123,13 @@ func (r *Room) add(n int) {
 	r.mu.Unlock()
 }
 
-// Take is TryTake that waits if no place is free. It returns the error of c.Await if the caller gives up.
-func (r *Room) Take(inside bool, c Caller) error {
-	w := &waiter{Caller: c, inside: inside}
+// Take is TryTake that waits if no place is free. It blocks a fiber, not its thread. If until ends the wait, Take
+// returns what until.Await returns. Reports of a deadlock say that the caller waits for what, unless that is nil.
+func (r *Room) Take(inside bool, until park.Until, what park.Awaited) error {
+	w := &waiter{Parker: park.Current(), inside: inside}
+	if w.Parker == nil {
+		w.Parker = park.NewGoroutine()
+	}
 	now, set := clock.Now(), false
 	r.mu.Lock()
 	err := r.take(inside)
@@ -145,7 +145,7 @@ func (r *Room) Take(inside bool, c Caller) error {
 	if set {
 		time.AfterFunc(lookEvery, r.tick)
 	}
-	if err := c.Await(&w.outcome); err != nil && r.leave(w) {
+	if err := until.Await(w.Parker, &w.outcome, what); err != nil && r.leave(w) {
 		return err
 	}
 	if w.outcome.Load() == refused {
@@ -288,7 +288,7 @@ func (r *Room) AddCount(freed *atomic.Uint64) {
 // Counted is called by a thread that has added one to its count, which is n now. It hands places on at the end of each
 // batch. It does not block.
 func (r *Room) Counted(n uint64) {
-	if r != nil && n&(r.batch-1) == 0 {
+	if n&(r.batch-1) == 0 {
 		r.Look()
 	}
 }

@@ -14,17 +14,9 @@ import (
 	"fiberlab/sched/park"
 )
 
-// goroutine is a Caller that gives up as until says.
-type goroutine struct {
-	*park.Goroutine
-	until park.Until
-}
-
-func (g goroutine) Await(over *atomic.Uint64) error { return g.until.Await(g, over, nil) }
-
 // take takes a place, or waits for one until ctx is done.
 func take(ctx context.Context, r *Room, inside bool) error {
-	return r.Take(inside, goroutine{park.NewGoroutine(), park.Until{Context: ctx}})
+	return r.Take(inside, park.Until{Context: ctx}, nil)
 }
 
 // modelCaller is a caller that waits for a place, as the model has it.

@@ -121,23 +121,6 @@ func TestEnqueueInGroupRefuses(t *testing.T) {
 	})
 }
 
-// A SameThread task that a task gives to its group stays on the worker.
-func TestSameThreadInGroup(t *testing.T) {
-	eachGrouping(t, noSteal, func(t *testing.T, s *sched.Scheduler, _ int) {
-		over := schedtest.NewLatch(s.Groups())
-		for g := range s.Groups() {
-			assert.NoError(t, s.EnqueueInGroup(g, sched.Task{Func: func() {
-				worker := sched.Current().Worker()
-				assert.NoError(t, s.EnqueueInGroup(g, sched.Task{Flags: sched.SameThread, Func: func() {
-					assert.Same(t, worker, sched.Current().Worker())
-					over.Done()
-				}}))
-			}}))
-		}
-		over.Wait()
-	})
-}
-
 // EnqueueInGroup waits for room as Enqueue does.
 func TestEnqueueInGroupWaitsForRoom(t *testing.T) {
 	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {

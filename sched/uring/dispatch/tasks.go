@@ -41,17 +41,6 @@ func newTaskQueue(limit int) *taskQueue {
 	return &taskQueue{room: admission.New(limit, 1)}
 }
 
-// submitter is a caller that waits for room.
-type submitter struct {
-	park.Parker
-	ctx context.Context
-}
-
-// Await implements admission.Caller.
-func (s submitter) Await(over *atomic.Uint64) error {
-	return park.Until{Context: s.ctx}.Await(s.Parker, over, nil)
-}
-
 // atOnce stands for a context whose waits end before they begin.
 var atOnce context.Context
 
@@ -64,11 +53,7 @@ func (q *taskQueue) put(ctx context.Context, t task) error {
 	case err != nil && ctx == atOnce:
 		return ErrFull
 	case err != nil:
-		s := submitter{park.Current(), ctx}
-		if s.Parker == nil {
-			s.Parker = park.NewGoroutine()
-		}
-		uring.Unseen(func() { err = q.room.Take(true, s) })
+		uring.Unseen(func() { err = q.room.Take(true, park.Until{Context: ctx}, nil) })
 	}
 	if err != nil {
 		return err
