@@ -64,7 +64,7 @@ func TestOverloadErrorComesInTime(t *testing.T) {
 		requirePassed(t, limit, start)
 		admitted := waitsFor(late)
 		time.Sleep(limit - time.Nanosecond)
-		s.room.Give(1)
+		s.room.Give()
 		require.NoError(t, <-admitted, "there was room in the last moment")
 	})
 }

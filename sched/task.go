@@ -156,7 +156,7 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 	for !s.queue(j, to, pinned, caller, home) {
 		if home == nil || len(s.workers) == 0 || s.closed.Load() {
 			if s.room != nil {
-				s.room.Give(1)
+				s.room.Give()
 			}
 			return s.refuse(to, ErrClosed)
 		}

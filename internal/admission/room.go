@@ -176,9 +176,9 @@ func (r *Room) Empty() bool {
 // Waiting is how many callers wait for a place.
 func (r *Room) Waiting() int { return int(r.waiting.Load()) }
 
-// Give frees n places at once, and hands them on. Any thread may call it. It does not block.
-func (r *Room) Give(n int) {
-	r.add(n)
+// Give frees a place that its taker has not used, and hands it on. Any thread may call it. It does not block.
+func (r *Room) Give() {
+	r.add(1)
 	r.handOn()
 }
 

@@ -61,7 +61,7 @@ func TestRoomModel(t *testing.T) {
 		}
 		give := func(t *rapid.T) {
 			if rapid.Bool().Draw(t, "unused") {
-				r.Give(1)
+				r.Give()
 			} else {
 				r.Counted(freed.Add(1))
 			}

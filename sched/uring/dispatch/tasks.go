@@ -29,6 +29,7 @@ type taskQueue struct {
 
 	_       [2]cpu.CacheLinePad // submitters write what is above, the engine's thread what follows
 	present queue.Queue[task]   // of the present round, that have not begun; for the thread of the engine
+	begun   atomic.Uint64       // how many tasks have had their round; for room
 }
 
 // task is a TopLevel in a queue.
@@ -38,7 +39,9 @@ type task struct {
 }
 
 func newTaskQueue(limit int) *taskQueue {
-	return &taskQueue{room: admission.New(limit, 1)}
+	q := &taskQueue{room: admission.New(limit, 1)}
+	q.room.AddCount(&q.begun)
+	return q
 }
 
 // atOnce stands for a context whose waits end before they begin.
@@ -87,7 +90,8 @@ func (q *taskQueue) round(begin func()) {
 	q.tasks.Swap(&q.present)
 	q.length.Store(0)
 	q.mu.Unlock()
-	q.room.Give(n)
+	q.begun.Add(uint64(n))
+	q.room.Look()
 	for range n {
 		begin()
 	}
