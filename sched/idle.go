@@ -138,15 +138,20 @@ func (w *Worker) sleepUntilDeadline() {
 //
 //  1. Has it a device? It sleeps there.
 //  2. Has it no thread to itself? It parks as any goroutine.
-//  3. May something count on its thread, is a deadline near, or has a locked thread woken it last? It keeps its thread,
-//     and sleeps on it.
+//  3. May something count on its thread, is a deadline near, or could those who woke it last not run it? It keeps its
+//     thread, and sleeps on it.
 //  4. Else it leaves its thread to other goroutines, and parks as one of them.
 //
 // A goroutine that wakes another one wakes no thread: the other one runs on the same thread as soon as the first one
 // waits. So to park saves the waker a call to the kernel, and the worker the time until a halted processor runs. But a
-// thread that is locked to its goroutine, such as another worker's or one of C, cannot run the worker. It would have to
-// wake a third thread for that. So a worker expects the kind of waker that it has had last. The timers of the
-// kernel are finer than the runtime's, which waits for whole milliseconds.
+// thread that goes on with something else cannot run the worker. It would have to wake a third thread for that. Such
+// are threads that stay locked to their goroutine, as one of C does, and another worker's while that is busy. So a
+// worker expects the kind of waker that it has had last.
+//
+// If two workers that wake each other kept their threads, the kernel would have to choose a processor for each. It may
+// wake a thread where another worker computes, and leave it there for some ms while the other processor is idle.
+//
+// The timers of the kernel are finer than the runtime's, which waits for whole milliseconds.
 
 // wayToSleep decides how the worker, which is about to sleep until then at most, sleeps.
 func (w *Worker) wayToSleep(until clock.Instant) idle.Way {
@@ -177,10 +182,26 @@ func (w *Worker) hasThread() bool {
 	return w.mode == singleThreaded || !cfg.Policy.migrates() || cfg.Backend != fiber.Goroutine
 }
 
-// mayLeaveThread reports whether nothing counts on the worker's thread, and a goroutine has woken the worker last. A
-// task may count on the thread on which it has begun where fibers stay with their worker, and if it is SameThread.
-func (w *Worker) mayLeaveThread() bool {
-	return !w.keeps && !w.local.needsThread && !w.word.WokenByThread() && (w.sharesFibers() || w.blocked.load() == 0)
+// mayLeaveThread reports whether the worker needs no thread of its own, and the one that woke it last could run it.
+func (w *Worker) mayLeaveThread() bool { return !w.needsThread() && !w.word.WokenByThread() }
+
+// needsThread reports whether something counts on the worker's thread. A task may count on the thread on which it has
+// begun where fibers stay with their worker, and if it is SameThread.
+func (w *Worker) needsThread() bool {
+	return w.keeps || w.local.sameThread || !w.sharesFibers() && w.blocked.load() != 0
+}
+
+// waker says for idle.New what the calling goroutine does with its thread when it waits.
+func waker() *idle.Word {
+	if f := Current(); f != nil {
+		if w := f.worker.Load(); !w.needsThread() {
+			return w.word
+		}
+	}
+	if fiber.Locked() {
+		return idle.Locked
+	}
+	return nil
 }
 
 // mainWaits returns the main fiber if that is to wait for work instead of f, the calling fiber, because only a main

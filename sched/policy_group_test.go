@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/fiber"
 	"fiberlab/internal/clock"
 	"fiberlab/internal/idle"
 )
@@ -332,7 +331,7 @@ func TestGroupCloses(t *testing.T) {
 func TestCountedWakes(t *testing.T) {
 	words := make([]*idle.Word, 8)
 	for i := range words {
-		words[i] = idle.New(fiber.Locked)
+		words[i] = idle.New(waker)
 	}
 	g := filled(0)
 	g.idle = idle.NewSet(words, 2, nil)

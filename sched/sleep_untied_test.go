@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -98,4 +99,27 @@ func TestFewIdleFibersAreEnough(t *testing.T) {
 			)
 		})
 	}
+}
+
+// A worker counts as its own Word when it wakes another one, unless it keeps its thread. Then it is locked there, as
+// are other goroutines that have called LockOSThread.
+func TestWaker(t *testing.T) {
+	for _, p := range Policies() {
+		for _, keep := range []bool{false, true} {
+			s, err := New(Config{Workers: 1, Policy: p, Backend: fiber.Backends()[0], KeepThreads: keep})
+			require.NoError(t, err)
+			got := make(chan *idle.Word, 1)
+			require.NoError(t, s.Enqueue(Task{Func: func() { got <- waker() }}))
+			want := s.workers[0].word
+			if keep {
+				want = idle.Locked
+			}
+			require.Same(t, want, <-got, "policy %v, threads kept: %t", p, keep)
+			require.NoError(t, s.Close())
+		}
+	}
+	require.Nil(t, waker())
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	require.Same(t, idle.Locked, waker())
 }

@@ -118,7 +118,7 @@ type local struct {
 	// the worker is short: no fiber could be made, and the next attempt is not before this time; 0: it is not
 	retry clock.Instant
 
-	needsThread bool // it has had a SameThread task, which may count on the thread; see mainWaits
+	sameThread bool // it has had a SameThread task, which may count on the thread; see Worker.needsThread
 }
 
 // newWorker makes a worker, without its thread.
@@ -128,7 +128,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 		name:      fmt.Sprintf("%s worker %d", s.cfg.Name, id),
 		mode:      mode,
 		scheduler: s,
-		word:      idle.New(fiber.Locked),
+		word:      idle.New(waker),
 		timers:    newTimers(nil),
 		arena:     s.arena,
 		done:      make(chan struct{}),
@@ -314,7 +314,7 @@ func (w *Worker) takeMessages() {
 // pushTask queues a task that no other worker may begin.
 func (w *Worker) pushTask(t runnable) {
 	if t.flags&SameThread != 0 {
-		w.local.needsThread = true
+		w.local.sameThread = true
 	}
 	w.local.tasks.Push(t)
 	w.pinned.add(1)

@@ -64,24 +64,29 @@ type Device interface {
 
 // Word is a worker's state, with what its ways to sleep need. New makes one.
 type Word struct {
-	_        [2]cpu.CacheLinePad // others write the next ones: 128 bytes from the rest, since lines are fetched in pairs
-	state    atomic.Uint32
-	WokenAt  atomic.Int64 // when another thread woke the worker last, a clock.Instant
-	byThread atomic.Bool  // who woke it last was locked to a thread
-	_        [2]cpu.CacheLinePad
+	_       [2]cpu.CacheLinePad // others write the next ones: 128 bytes from the rest, since lines are fetched in pairs
+	state   atomic.Uint32
+	WokenAt atomic.Int64         // when another thread woke the worker last, a clock.Instant
+	waker   atomic.Pointer[Word] // what caller has returned to who woke it last
+	_       [2]cpu.CacheLinePad
 
-	locked func() bool   // reports whether the calling goroutine is locked to its thread
-	token  chan struct{} // wakes the goroutine; has room for one
-	device Device
-	way    Way // of the last Commit
-	spin   budget
+	caller   func() *Word
+	token    chan struct{} // wakes the goroutine; has room for one
+	device   Device
+	way      Way // of the last Commit
+	byThread int // how many times in a row; see WokenByThread
+	spin     budget
 }
 
-// New makes the Word of a worker that is busy. locked reports whether the goroutine that calls it is locked to its
-// thread.
-func New(locked func() bool) *Word {
-	return &Word{locked: locked, token: make(chan struct{}, 1)}
+// New makes the Word of a worker that is busy. caller says what the goroutine that calls it does with its thread when
+// it waits. It returns nil if the goroutine leaves the thread, Locked if it does not. For a worker's goroutine, which
+// leaves the thread once the worker is idle, it returns the worker's Word.
+func New(caller func() *Word) *Word {
+	return &Word{caller: caller, token: make(chan struct{}, 1)}
 }
+
+// Locked is the Word of each goroutine that is locked to its thread and is no worker's. It is always busy.
+var Locked = new(Word)
 
 // SetDevice has the worker sleep in d, and end a spin when d is ready. Only the worker may call it, before it first
 // looks for work.
@@ -115,8 +120,16 @@ func (w *Word) Sleep(limit time.Duration) {
 	case InDevice:
 		w.device.Wait(limit, w.spin.brief)
 	}
-	if woken := w.state.Load() == waking; woken || w.way != InDevice {
-		w.spin.slept(clock.Now() - began)
+	woken, now := w.state.Load() == waking, clock.Now()
+	if woken || w.way != InDevice {
+		w.spin.slept(now - began)
+	}
+	if woken {
+		// One that runs late cannot tell what its waker did in the meantime.
+		w.byThread++
+		if waker := w.waker.Load(); waker == nil || !waker.Notified() || now > w.late() {
+			w.byThread = 0
+		}
 	}
 	w.Work()
 }
@@ -153,7 +166,7 @@ func (w *Word) Notify() bool {
 			}
 		default:
 			w.WokenAt.Store(int64(clock.Now()))
-			w.byThread.Store(w.locked())
+			w.waker.Store(w.caller())
 			if w.state.CompareAndSwap(old, waking) {
 				w.wake(Way(old))
 				return true
@@ -188,9 +201,14 @@ const LongestWake = time.Millisecond
 
 // Waking reports whether the worker slept, has been notified at most LongestWake ago, and does not run yet.
 func (w *Word) Waking() bool {
-	return w.state.Load() == waking && clock.Now()-clock.Instant(w.WokenAt.Load()) < clock.Instant(LongestWake)
+	return w.state.Load() == waking && clock.Now() < w.late()
 }
 
-// WokenByThread reports whether the last thread that woke the worker ran a goroutine which is locked to it. Such a
-// thread cannot go on with the worker's goroutine when it waits itself.
-func (w *Word) WokenByThread() bool { return w.byThread.Load() }
+// late is when a worker that has been notified counts as held up.
+func (w *Word) late() clock.Instant {
+	return clock.Instant(w.WokenAt.Load()) + clock.Instant(LongestWake)
+}
+
+// WokenByThread reports whether each of the last two threads that woke the worker went on with something else, so that
+// it could not run the worker. Only the worker calls it.
+func (w *Word) WokenByThread() bool { return w.byThread >= 2 }

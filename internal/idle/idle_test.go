@@ -20,7 +20,7 @@ func eachWay(t *testing.T, test func(t *testing.T, way Way, newOne func() *Word)
 	for way, name := range map[Way]string{OnThread: "on thread", AsGoroutine: "as goroutine", InDevice: "in device"} {
 		t.Run(name, func(t *testing.T) {
 			test(t, way, func() *Word {
-				w := New(func() bool { return false })
+				w := New(func() *Word { return nil })
 				if way == InDevice {
 					w.SetDevice(newNap())
 				}
@@ -295,7 +295,7 @@ func TestSleepEndsByItsLimit(t *testing.T) {
 // A worker spins after two brief sleeps in a row, and stops once its spins have found nothing.
 func TestSpinIsEarned(t *testing.T) {
 	const brief, long = longestSpin / 5, 20 * longestSpin
-	d := New(func() bool { return false })
+	d := New(func() *Word { return nil })
 	d.Look()
 	looks := func() (n int) {
 		d.Spin(clock.Never, func() bool { n++; return false })
@@ -317,7 +317,7 @@ func TestSpinIsEarned(t *testing.T) {
 
 // A notification counts for one sleep, even if it meets the limit of that: the next sleep takes as long as it may.
 func TestLateNotifyIsForOneSleep(t *testing.T) {
-	w := New(func() bool { return false })
+	w := New(func() *Word { return nil })
 	for range rounds(2000) {
 		w.Look()
 		require.True(t, w.Commit(AsGoroutine))
@@ -332,17 +332,23 @@ func TestLateNotifyIsForOneSleep(t *testing.T) {
 	}
 }
 
-// A worker knows whether the thread that has woken it could go on with it.
+// A worker knows whether the threads that have woken it could run it: not where a goroutine stays locked, or a worker
+// is still busy. One time is no sign of more.
 func TestWokenByThread(t *testing.T) {
 	eachWay(t, func(t *testing.T, way Way, newOne func() *Word) {
+		busyOne, idleOne := newOne(), newOne()
+		idleOne.Look()
 		d := newOne()
-		for _, locked := range []bool{true, false, true} {
-			d.locked = func() bool { return locked }
+		for i, wake := range []struct {
+			by       *Word
+			byThread bool
+		}{{Locked, false}, {nil, false}, {busyOne, false}, {Locked, true}, {busyOne, true}, {idleOne, false}} {
+			d.caller = func() *Word { return wake.by }
 			d.Look()
 			require.True(t, d.Commit(way))
 			require.True(t, d.Notify())
 			d.Sleep(-1)
-			require.Equal(t, locked, d.WokenByThread())
+			require.Equal(t, wake.byThread, d.WokenByThread(), "wake-up %d", i)
 		}
 	})
 }
@@ -353,6 +359,6 @@ func TestWordsOfOthersLieApart(t *testing.T) {
 	var w Word
 	require.GreaterOrEqual(t, unsafe.Offsetof(w.state), uintptr(apart))
 	require.GreaterOrEqual(
-		t, unsafe.Offsetof(w.locked)-unsafe.Offsetof(w.byThread)-unsafe.Sizeof(w.byThread), uintptr(apart),
+		t, unsafe.Offsetof(w.caller)-unsafe.Offsetof(w.waker)-unsafe.Sizeof(w.waker), uintptr(apart),
 	)
 }

@@ -10,7 +10,7 @@ import (
 func lookingSet(n, spinners int) (*Set, []*Word) {
 	words := make([]*Word, n)
 	for i := range words {
-		words[i] = New(func() bool { return false })
+		words[i] = New(func() *Word { return nil })
 		words[i].Look()
 	}
 	return NewSet(words, spinners, nil), words
