@@ -173,9 +173,10 @@ func tell(s explore.Step) string {
 	return text
 }
 
-// same reports whether two steps are equal. What a plain access stores is not compared: the next read shows it. Of an
-// address on a stack only the thread is, since a thread has a caller within the runtime, but none here. The runtime
-// keeps a byte of the size of a block.
+// same reports whether two steps are equal. What a plain access stores or reads is not compared: a copy of a struct
+// takes along what other calls have left between its members, and the steps that follow show the rest. Of an address
+// on a stack only the thread is, since a thread has a caller within the runtime, but none here. The runtime keeps a
+// byte of the size of a block.
 func (w *watch) same(a, b explore.Step) bool {
 	place := func(value uint64) uint64 {
 		if stacks := (region{w.stackStart, mostThreads * stackSize}); stacks.has(value) {
@@ -191,6 +192,6 @@ func (w *watch) same(a, b explore.Step) bool {
 	}
 	return a.Thread == b.Thread && a.PC == b.PC && a.Op == b.Op && a.Order == b.Order &&
 		(a.Op == "free" || a.Size == b.Size) &&
-		place(uint64(a.Address)) == place(uint64(b.Address)) && value(a.Value) == value(b.Value) &&
+		place(uint64(a.Address)) == place(uint64(b.Address)) && (a.Op == "read" || value(a.Value) == value(b.Value)) &&
 		(a.Op == "write" || value(a.Stored) == value(b.Stored))
 }
