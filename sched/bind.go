@@ -72,8 +72,8 @@ func (s *Scheduler) endedBound() error {
 // Unbind makes the calling goroutine a plain one again. It first runs what its worker has left to do: tasks that no
 // other worker may run, and fibers that are blocked, until all have ended.
 //
-// It returns ErrNotBound, ErrInTask, or a *Deadlock if fibers of its worker are blocked, and
-// for Config.GiveUpAfter nothing has happened in the whole scheduler; see [Scheduler.Close]. The
+// It returns ErrNotBound or ErrInTask. If fibers of its worker are blocked or tasks cannot begin, and for
+// Config.GiveUpAfter nothing has happened in the whole scheduler, it returns a *Deadlock; see [Scheduler.Close]. The
 // scheduler is still bound then, and Unbind may be called again.
 func Unbind() error {
 	f := Current()

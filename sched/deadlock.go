@@ -222,9 +222,8 @@ func (f *Fiber) awaited() (task string, waits park.Awaited, blocked bool) {
 	return task, waits, f.mark(old, old)
 }
 
-// Deadlock is the error of a scheduler that runs nothing, can begin nothing, and has fibers
-// blocked without a deadline: only a thread outside of it could still notify them.
-// It wraps ErrDeadlock.
+// Deadlock is the error of a scheduler that runs nothing, and in which fibers are blocked without a deadline or tasks
+// cannot begin. Only a thread outside of it could still notify the fibers. It wraps ErrDeadlock.
 type Deadlock struct {
 	Scheduler string
 	After     time.Duration // for how long nothing has happened
@@ -239,9 +238,12 @@ const mostListed = 20
 // Error is the text of the report. It lists 20 fibers at most; Fibers has them all.
 func (d *Deadlock) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: %s: %d fibers are blocked, and nothing runs that could wake one: "+
-		"wake them, or give their waits a deadline; nothing has happened for %v",
-		ErrDeadlock, d.Scheduler, len(d.Fibers), d.After)
+	fmt.Fprintf(&b, "%v: %s: ", ErrDeadlock, d.Scheduler)
+	if len(d.Fibers) > 0 {
+		fmt.Fprintf(&b, "%d fibers are blocked, and nothing runs that could wake one: "+
+			"wake them, or give their waits a deadline; ", len(d.Fibers))
+	}
+	fmt.Fprintf(&b, "nothing has happened for %v", d.After)
 	for _, f := range d.Fibers[:min(mostListed, len(d.Fibers))] {
 		fmt.Fprintf(&b, "\n\t%v", f)
 	}

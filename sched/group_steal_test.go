@@ -123,21 +123,6 @@ func TestLocalEntryUncoversWhatIsBehind(t *testing.T) {
 	require.False(t, ok)
 }
 
-// A thief that has stolen for long, and then finds nothing, looks at each group once and goes on.
-func TestThiefThatStoleMuchLooksOnce(t *testing.T) {
-	first, second := twoGroups(t, nil)
-	thief := second.members[0]
-	thief.misses = 1 << 50 // as after so many steals
-	looked := make(chan struct{})
-	go func() {
-		defer close(looked)
-		thief.steal(false)
-	}()
-	finishes(t, looked, "the thief looks at one group again and again")
-	first.submitFlags(t, 0)
-	require.True(t, second.members[0].seek(true))
-}
-
 // A worker looks at each victim in its turn, and at one that had something until that is empty.
 func TestStealRatios(t *testing.T) {
 	for _, c := range []struct {
@@ -154,6 +139,7 @@ func TestStealRatios(t *testing.T) {
 		{[]int{3, 5}, []int{0, 0}, 30, []int{0, 0}, []int{33, 35}},
 		{[]int{3, 5}, []int{0, 4}, 30, []int{0, 4}, []int{33, 35}},
 		{[]int{2, 7}, []int{3, 1}, 7, []int{3, 1}, []int{8, 8}}, // 2, 3 and 4; 7
+		{[]int{2, 2}, []int{1, 1}, 3, []int{1, 1}, []int{4, 4}}, // one turn for both: at the looks 2 and 3
 		{[]int{4, 6, 10}, []int{1, 1, 1}, 60, []int{1, 1, 1}, []int{64, 66, 70}},
 	} {
 		t.Run(fmt.Sprintf("every %v of %v in %d", c.every, c.tasks, c.looks), func(t *testing.T) {
@@ -172,7 +158,7 @@ func TestStealRatios(t *testing.T) {
 				assert.EqualValues(t, c.tasks[i]-c.steals[i], v.from.shared.waiting(), "left in victim %d", i)
 				total += c.steals[i]
 				next := m.misses + 1
-				for !v.had && next%v.every != 0 {
+				for !v.due && next%v.every != 0 {
 					next++
 				}
 				assert.Equal(t, c.next[i], next, "the next turn of victim %d", i)

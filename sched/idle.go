@@ -138,15 +138,15 @@ func (w *Worker) sleepUntilDeadline() {
 //
 //  1. Has it a device? It sleeps there.
 //  2. Has it no thread to itself? It parks as any goroutine.
-//  3. May something count on its thread, is a deadline near, or could those who woke it last not run it? It keeps its
-//     thread, and sleeps on it.
+//  3. May something count on its thread, has its sleep a deadline, or could neither of the last two threads that woke
+//     it run it? It keeps its thread, and sleeps on it.
 //  4. Else it leaves its thread to other goroutines, and parks as one of them.
 //
 // A goroutine that wakes another one wakes no thread: the other one runs on the same thread as soon as the first one
 // waits. So to park saves the waker a call to the kernel, and the worker the time until a halted processor runs. But a
 // thread that goes on with something else cannot run the worker. It would have to wake a third thread for that. Such
-// are threads that stay locked to their goroutine, as one of C does, and another worker's while that is busy. So a
-// worker expects the kind of waker that it has had last.
+// a thread is one of C, one that is locked to its goroutine, or a busy worker's. So a worker expects wakers like the
+// last two.
 //
 // If two workers that wake each other kept their threads, the kernel would have to choose a processor for each. It may
 // wake a thread where another worker computes, and leave it there for some ms while the other processor is idle.
@@ -182,7 +182,8 @@ func (w *Worker) hasThread() bool {
 	return w.mode == singleThreaded || !cfg.Policy.migrates() || cfg.Backend != fiber.Goroutine
 }
 
-// mayLeaveThread reports whether the worker needs no thread of its own, and the one that woke it last could run it.
+// mayLeaveThread reports whether the worker needs no thread of its own, and one of the last two that woke it could run
+// it.
 func (w *Worker) mayLeaveThread() bool { return !w.needsThread() && !w.word.WokenByThread() }
 
 // needsThread reports whether something counts on the worker's thread. A task may count on the thread on which it has

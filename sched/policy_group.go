@@ -72,7 +72,7 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 	return p
 }
 
-// stealFrom has the workers of g look at another group each so many times that they find nothing; less than 1 is never.
+// stealFrom has each worker of g look at another group once in so many times that it finds nothing; below 1 is never.
 func (g *group) stealFrom(other *group, every int) {
 	if every <= 0 {
 		return
@@ -268,22 +268,25 @@ func (m *member) takeOver() bool {
 // So what it brings goes to the shared queue, from where workers of all groups take it.
 func (m *member) steal(last bool) bool {
 	m.misses++
+	found := false
 	for i := range m.victims {
 		v := &m.victims[i]
-		if !last && !v.had && m.misses%v.every != 0 {
+		v.due = v.due || m.misses%v.every == 0
+		if found || !last && !v.due {
 			continue
 		}
 		var r runnable
-		if r, v.had = v.from.shared.steal(); v.had {
+		if r, found = v.from.shared.steal(); found {
 			m.countTaken(&m.across, "another group")
 			m.group.shared.push(r, true)
-			return true
 		}
+		v.due = found
 	}
-	return false
+	return found
 }
 
-// countTaken counts something that the worker has taken from where only others look, in that counter and in its own.
+// countTaken counts something that the worker has taken from another worker or group: in that counter of the member,
+// and in the worker's.
 func (m *member) countTaken(in *counter, from string) {
 	in.add(1)
 	m.worker.stolen.add(1)
@@ -294,7 +297,7 @@ func (m *member) countTaken(in *counter, from string) {
 type victim struct {
 	from  *group
 	every int  // it is looked at each so many times that the worker finds nothing in its own group
-	had   bool // it had something the last time, and perhaps has more: it is looked at the next time too
+	due   bool // its turn has come; or it had something in the last look, and perhaps has more
 }
 
 // found says that the worker has work after it had none.

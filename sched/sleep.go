@@ -31,7 +31,7 @@ func (p *parker) Park(deadline time.Time) {
 	}
 	if f.hook != nil && f.told == notTold {
 		hook := f.beforeBlock()
-		p.Park(deadline) // the hook is told, so this call comes further
+		p.Park(deadline) // told has changed, so this call parks
 		f.afterBlock(hook)
 		return
 	}

@@ -212,8 +212,8 @@ var noWait, noRoom context.Context = &withoutWait{}, &withoutWait{}
 
 type withoutWait struct{ context.Context }
 
-// admit takes a place in the room of s, which the task leaves when it begins. If none is free, the caller waits for
-// one, until ctx is done.
+// admit takes a place in the room of s, which the task leaves when it begins. If none is free, the caller waits until
+// ctx is done, or as noWait and noRoom say.
 func (s *Scheduler) admit(ctx context.Context, inside bool) error {
 	err := s.room.TryTake(inside)
 	if err == admission.ErrFull && ctx != noWait && ctx != noRoom {

@@ -340,8 +340,8 @@ func (f *Fiber) afterBlock(hook BlockHook) {
 	f.told = notTold
 }
 
-// mustReturn calls call, a method of that name of the program's hook or device, on the fiber or worker where. If it
-// panics, or calls Goexit, the program ends: the frames below it must not be unwound.
+// mustReturn calls a method of the program's hook or device; name and where are for the message. If the method panics,
+// or calls Goexit, the program ends: the frames below it must not be unwound.
 func mustReturn(name string, where fmt.Stringer, call func()) {
 	returned := false
 	defer func() {

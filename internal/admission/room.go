@@ -277,8 +277,8 @@ func (r *Room) tick() {
 	}
 }
 
-// AddCount has each place count as free that a thread has freed since then. For each the thread adds one to freed,
-// which is 0 now, and calls Counted. Any thread may call AddCount.
+// AddCount has the room count the places that a thread frees from now on. For each place the thread adds one to freed,
+// which is 0 now, and calls Counted. Or it adds many at once and calls Look. Any thread may call AddCount.
 func (r *Room) AddCount(freed *atomic.Uint64) {
 	r.mu.Lock()
 	r.counts = append(r.counts, count{freed: freed})

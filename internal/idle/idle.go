@@ -67,25 +67,26 @@ type Word struct {
 	_       [2]cpu.CacheLinePad // others write the next ones: 128 bytes from the rest, since lines are fetched in pairs
 	state   atomic.Uint32
 	WokenAt atomic.Int64         // when another thread woke the worker last, a clock.Instant
-	waker   atomic.Pointer[Word] // what caller has returned to who woke it last
+	waker   atomic.Pointer[Word] // what caller returned when it was woken last
 	_       [2]cpu.CacheLinePad
 
 	caller   func() *Word
 	token    chan struct{} // wakes the goroutine; has room for one
 	device   Device
 	way      Way // of the last Commit
-	byThread int // how many times in a row; see WokenByThread
+	byThread int // wake-ups in a row by threads that could not run it; see WokenByThread
 	spin     budget
 }
 
-// New makes the Word of a worker that is busy. caller says what the goroutine that calls it does with its thread when
-// it waits. It returns nil if the goroutine leaves the thread, Locked if it does not. For a worker's goroutine, which
-// leaves the thread once the worker is idle, it returns the worker's Word.
+// New makes the Word of a worker that is busy. Notify calls caller to learn whether the calling thread could run the
+// worker next. It returns nil for yes, once the goroutine waits; Locked for no; and another worker's Word for yes, if
+// that worker is idle when this one runs.
 func New(caller func() *Word) *Word {
 	return &Word{caller: caller, token: make(chan struct{}, 1)}
 }
 
-// Locked is the Word of each goroutine that is locked to its thread and is no worker's. It is always busy.
+// Locked stands for each goroutine that keeps its thread, also for that of a worker which needs its own. It is always
+// busy.
 var Locked = new(Word)
 
 // SetDevice has the worker sleep in d, and end a spin when d is ready. Only the worker may call it, before it first

@@ -333,20 +333,29 @@ func TestLateNotifyIsForOneSleep(t *testing.T) {
 }
 
 // A worker knows whether the threads that have woken it could run it: not where a goroutine stays locked, or a worker
-// is still busy. One time is no sign of more.
+// is still busy. One time is no sign of more, and a wake-up that comes late is no sign at all.
 func TestWokenByThread(t *testing.T) {
 	eachWay(t, func(t *testing.T, way Way, newOne func() *Word) {
 		busyOne, idleOne := newOne(), newOne()
 		idleOne.Look()
 		d := newOne()
 		for i, wake := range []struct {
-			by       *Word
-			byThread bool
-		}{{Locked, false}, {nil, false}, {busyOne, false}, {Locked, true}, {busyOne, true}, {idleOne, false}} {
+			by             *Word
+			late, byThread bool
+		}{
+			{Locked, false, false}, {nil, false, false}, {busyOne, false, false}, {Locked, false, true},
+			{busyOne, false, true}, {Locked, true, false}, {Locked, false, false}, {Locked, false, true},
+			{idleOne, false, false},
+		} {
 			d.caller = func() *Word { return wake.by }
 			d.Look()
 			require.True(t, d.Commit(way))
 			require.True(t, d.Notify())
+			at := clock.After(time.Hour) // not late, however slow the machine is
+			if wake.late {
+				at = clock.Now() - 2*clock.Instant(LongestWake)
+			}
+			d.WokenAt.Store(int64(at))
 			d.Sleep(-1)
 			require.Equal(t, wake.byThread, d.WokenByThread(), "wake-up %d", i)
 		}

@@ -29,7 +29,7 @@ type taskQueue struct {
 
 	_       [2]cpu.CacheLinePad // submitters write what is above, the engine's thread what follows
 	present queue.Queue[task]   // of the present round, that have not begun; for the thread of the engine
-	begun   atomic.Uint64       // how many tasks have had their round; for room
+	begun   atomic.Uint64       // how many tasks rounds have taken out: their places are free
 }
 
 // task is a TopLevel in a queue.
