@@ -38,7 +38,7 @@ type Machine struct {
 	Flags     string  `json:"flags"`    // of C, of the benchmark loops
 	Governor  string  `json:"governor"` // of the clock of processor 0
 	SMT       string  `json:"smt"`      // "on", "off", "notsupported"
-	Virtual   string  `json:"virtual"`  // "yes", "no"
+	Virtual   string  `json:"virtual"`  // "yes", "no"; empty: not known
 	Emulated  bool    `json:"emulated"` // by qemu-user: times mean nothing
 	Caches    []Cache `json:"caches,omitempty"`
 	PageBytes int     `json:"page_bytes"`

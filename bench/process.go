@@ -134,7 +134,7 @@ func (p *Process) Close() error {
 var programs embed.FS
 
 // program is a mechanism in C++, a process. It is built when it is opened, so that fiberlab itself needs no C++
-// compiler. It permits that what it does is counted: loop.h.
+// compiler. By loop.h it lets its caller count what it does.
 type program struct{ *Process }
 
 // openProgram opens the program in that file: it builds and starts it. If the compiler does not find header, which the

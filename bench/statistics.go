@@ -104,8 +104,8 @@ func noise(name string, samples []float64, median estimate) string {
 // floorName is the name of a series that is no row.
 const floorName = "floor"
 
-// estimates returns the intervals of the first rounds of all series, and the index of the series to which the ratios
-// are. That is the base at its first place on the axis, or the first series if this machine lacks the base.
+// estimates returns the intervals of the first rounds of all series, and the index of the series that ratios are taken
+// to. That is w.Base at its first place on the axis, or the first series if this machine lacks that.
 func (w *sampled) estimates(rounds int) (medians, ratios []estimate, base int) {
 	var rows [][]float64
 	for _, s := range w.all {

@@ -484,7 +484,7 @@ TWO_STACKS = ("runtime.asmcgocall", "runtime.cgocallback")  # they have a frame 
 
 
 def thread_frame():
-    """Returns the innermost frame of the thread. A function that is inlined has none."""
+    """Returns the innermost frame of the thread that is not one of an inlined function."""
     frame = gdb.newest_frame()
     while frame.type() == gdb.INLINE_FRAME:
         frame = frame.older()

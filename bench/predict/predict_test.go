@@ -52,7 +52,7 @@ func TestReadNamesTheLine(t *testing.T) {
 	}
 }
 
-func TestReadClass(t *testing.T) {
+func TestReadOfAFolder(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Read(dir, asked)
 	require.ErrorContains(t, err, "has no files")

@@ -26,6 +26,7 @@ func TestBrowser(t *testing.T) {
 		{"Widths", browserWidths},
 		{"Keys", browserKeys},
 		{"Plots", browserPlots},
+		{"Axes", browserAxes},
 		{"LightAndDark", browserLightAndDark},
 		{"PrintAndNoScript", browserPrintAndNoScript},
 		{"HostileText", browserHostileText},
@@ -107,6 +108,18 @@ func browserPlots(t *testing.T, b *browsertest.Browser, address string) {
 		require.Greater(t, colors[1], 50.0, "%s: %s", plot, []string{"the floor", "the second series"}[i])
 		require.NotEmpty(t, b.Run(fmt.Sprintf(`document.getElementById(%q).getAttribute("aria-label")`, plot)))
 	}
+}
+
+// A logarithmic axis has at least two numbers, whatever it shows, and few enough for a phone.
+func browserAxes(t *testing.T, b *browsertest.Browser, address string) {
+	b.Load(address)
+	for _, ends := range [][2]float64{{37.6, 93.75}, {80, 500}, {5.4, 30}, {1.6, 4e6}, {0.4, 9e5}, {90, 130}, {0.9, 60}} {
+		numbers := b.Run(fmt.Sprintf(`logarithmic.values(null, logarithmic.splits(null, 0, %v, %v))`, ends[0], ends[1]))
+		require.GreaterOrEqual(t, len(numbers.([]any)), 2, "%v: %v", ends, numbers)
+		require.LessOrEqual(t, len(numbers.([]any)), 9, "%v: %v", ends, numbers)
+	}
+	require.Equal(t, []any{"1", "10", "1K", "1M"}, b.Run(`logarithmic.values(null, [1, 10, 1000, 1e6])`))
+	b.Quiet(address)
 }
 
 func browserLightAndDark(t *testing.T, b *browsertest.Browser, address string) {

@@ -1,5 +1,5 @@
-// Draws the plots of the page from the data in the element "plots". A slider below each plot walks along it: what is
-// there is the row of the table at that place.
+// Draws the plots of the page from the data in the element "plots". A slider below each plot walks along it. The text
+// below the slider is the row of the table at that place.
 "use strict";
 
 const plots = JSON.parse(document.getElementById("plots").textContent);
@@ -39,6 +39,20 @@ function span(values) {
   const shown = values.filter(v => v > 0);
   return [Math.min(...shown) * .8, Math.max(...shown) * 1.25];
 }
+
+// logarithmic says where the numbers of such an axis stand: the longer it is, the fewer. uPlot's own begin at the end
+// of the axis, and along the width they are powers of ten alone.
+const logarithmic = {
+  splits: (u, axis, min, max) => {
+    const ratio = max / min, all = [];
+    const steps = ratio > 300 ? [1] : ratio > 20 ? [1, 3] : ratio > 3 ? [1, 2, 3, 5, 7] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
+    for (let power = Math.floor(Math.log10(min)); power <= Math.log10(max); power++)
+      all.push(...steps.map(step => Number(step + "e" + power)));
+    return all.filter(at => at >= min && at <= max);
+  },
+  filter: (u, splits) => splits,
+  values: (u, splits) => splits.map(v => v.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 2 })),
+};
 
 // walked is what both kinds of plots have: a cursor along one axis. What is there is said below the plot.
 const walked = (plot, draw, cursor) => ({
@@ -89,7 +103,7 @@ function rowsPlot(plot, width) {
         scale: "x", side: 3, size: names, grid: { show: false },
         splits: () => rows.map((_, i) => i), values: () => rows.map(r => r.name),
       }),
-      axis({ scale: "y", side: 2, label: plot.x }),
+      axis({ scale: "y", side: 2, label: plot.x, ...logarithmic }),
     ],
     series: [{}, { paths: () => null, points: { show: false } }],
     ...walked(plot, draw, { x: false, y: true }),
@@ -138,10 +152,7 @@ function linesPlot(plot, width) {
       x: { time: false, distr: 3, range: span(xs.concat(marks.map(m => m.at))) },
       y: { distr: 3, range: span(all) },
     },
-    axes: [
-      axis({ label: plot.x }),
-      axis({ label: plot.y }),
-    ],
+    axes: [axis({ label: plot.x, ...logarithmic }), axis({ label: plot.y, ...logarithmic })],
     series: [{}].concat(plot.series.map((s, k) => ({
       stroke: color(looks[k].color), width: 1.5, dash: looks[k].dash, points: { show: false },
     }))),

@@ -146,8 +146,8 @@ func addBenchFlags(c *cobra.Command, o *options) {
 	}
 }
 
-// measured measures workloads. It has what was found shown, and writes the page of it if there is to be one, with the
-// guesses that show returns.
+// measured measures workloads, and gives the report to show. With --report it also writes the page, with the guesses
+// that show returns.
 func (l *lab) measured(
 	ctx context.Context, r benchRequest, show func(io.Writer, *bench.Report) ([]predict.Compared, error),
 ) error {

@@ -77,6 +77,9 @@ func writePrediction(p *page, found *bench.Report, all []predict.Compared, class
 	if found.Machine.Emulated {
 		p.say("Emulated: times are those of an emulator and mean nothing.")
 	}
+	if found.Stopped {
+		p.say("Interrupted: this is what had been measured.")
+	}
 	costs := newGrid("mechanism", "guess", "measured", "95 % interval", "the guess is")
 	title := "Nanoseconds a switch: your guesses, and medians of %d samples"
 	if class {

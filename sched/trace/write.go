@@ -49,8 +49,8 @@ type fiberID struct{ maker, fiber int }
 
 // stay is the time that a fiber spends in one state.
 type stay struct {
-	Event        // that began it
-	begun  bool  // the event is kept
+	Event        // by which it began
+	begun  bool  // Event is kept; else the stay is left out
 	thread int   // of the process traceFibers
 	from   int   // the worker that ran the fiber before, if that was another one; else less than 0
 	wake   *wake // of the fiber, which has not run since; nil: no fiber has woken it
