@@ -54,11 +54,11 @@ func (e *execution) allocate(size, alignment uint64, fill byte) (uint64, error) 
 
 // checkHeap is a fault if an access touches memory that is not allocated, or is the runtime's or the test's alone.
 func (e *execution) checkHeap(t *thread, address, size uint64) error {
-	if own := (region{e.engine, runtimeMap}); own.has(address) {
+	if own := (region{e.engine, runtimeMap}); own.overlaps(address, size) {
 		return e.fault(Tampering, "Thread %d accesses the explorer's data.", t.number)
 	}
 	for _, v := range e.variables {
-		if v.has(address) {
+		if v.overlaps(address, size) {
 			return e.fault(Tampering, "Thread %d accesses the explorer's data.", t.number)
 		}
 	}

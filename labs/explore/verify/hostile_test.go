@@ -28,6 +28,7 @@ func TestHostile(t *testing.T) {
 		"HIDDEN":      verify.Tampering, // the same, in a function without the compiler's marks
 		"INNER":       verify.Tampering, // calls a function of the runtime that is not for programs
 		"INDIRECT":    verify.Tampering, // the same, by a distance from explore_check
+		"READ_AROUND": verify.Tampering, // reads more than the runtime's state, from before it on
 		"FORGE":       "race",           // prints a result and ends
 		"EXIT":        "abort",
 		"HANG":        "livelock",
