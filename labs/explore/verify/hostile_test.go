@@ -49,3 +49,26 @@ func TestHostile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, explore.Fail, own.Verdict)
 }
+
+// What the options keep for the test, no other code calls: not by its address either.
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	path := buildAll(t, []string{"testdata/test.c", "testdata/takes.c"})
+	for _, c := range []struct {
+		calls []string
+		kind  string
+	}{
+		{nil, ""},
+		{[]string{"explore_put"}, ""}, // which the test calls
+		{[]string{"explore_put", "explore_take"}, verify.Tampering},
+	} {
+		o := options(1)
+		o.Calls = c.calls
+		r, err := verify.Program(t.Context(), path, o)
+		require.NoError(t, err)
+		require.Equal(t, c.kind != "", r.Fault != nil, "%v", c.calls)
+		if r.Fault != nil {
+			require.Equal(t, c.kind, r.Fault.Kind, "%s", r.Fault.Text)
+		}
+	}
+}

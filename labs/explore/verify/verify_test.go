@@ -34,11 +34,16 @@ func TestMain(m *testing.M) {
 // build builds a program of explore's testdata, or one at an absolute path, and returns the executable's.
 func build(t *testing.T, file string, macros ...string) string {
 	t.Helper()
-	compile(t)
 	if !filepath.IsAbs(file) {
 		file = filepath.Join("..", "testdata", file)
 	}
-	p, _, err := tools.Build(t.Context(), []string{file}, explore.BuildOptions{Define: macros})
+	return buildAll(t, []string{file}, macros...)
+}
+
+func buildAll(t *testing.T, files []string, macros ...string) string {
+	t.Helper()
+	compile(t)
+	p, _, err := tools.Build(t.Context(), files, explore.BuildOptions{Define: macros})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	return p.Path
