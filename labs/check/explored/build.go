@@ -25,13 +25,14 @@ import (
 type examiner struct {
 	scenarios []scenario
 	refused   []string // functions of explore.h that a submission may not call
-	shared    []string // a submission accesses these variables of the tests alone; nil: any
+	shared    []string // of the tests' variables, those that a submission may access; nil: all
 }
 
 // ofTests are functions of explore.h by which tests find out what a submission does. It may not call them itself.
 var ofTests = []string{"explore_put", "explore_take"}
 
-// ofApartTests are these where a test has a thread begin what it counts: whoever joined that thread could change it.
+// ofApartTests has one more, for labs in which a thread begins what a test counts: who joins that thread can change the
+// counts without a race.
 var ofApartTests = append([]string{"explore_join"}, ofTests...)
 
 // may are the functions of the C library that a submission may use: the runtime has its own, or they do nothing but

@@ -42,8 +42,8 @@ type Options struct {
 	Steps     int             // the most choices of a thread in one; 0: 4000
 
 	// What the test keeps for itself. Its code is that of the source file which defines explore_test.
-	Calls  []string // functions of the runtime that no other code calls
-	Shared []string // other code accesses these variables of the file alone; nil: any
+	Calls  []string // functions of the runtime that no other code may call
+	Shared []string // of the file's variables, those that other code may access; nil: all
 }
 
 // The kinds of faults that a Fault of package explore does not have.
