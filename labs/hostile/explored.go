@@ -98,7 +98,7 @@ var ofLab = map[string][]Explored{
 			attack: attack{does: "if (self == 0) explore_take(1);\nreturn;"}, entrance: entrance{"pool.c", "void pool_run("},
 		},
 	},
-	"10": {
+	"10": append([]Explored{
 		{
 			Name: "kernel", Says: "a data race: kernel.h", Item: "a part is not the whole",
 			attack:   attack{does: near + "if (!p[0] && p[1] == 2 && !p[2] && !p[3] && !p[4] && !p[5]) p[1] = 0;"},
@@ -117,8 +117,68 @@ var ofLab = map[string][]Explored{
 				"(struct ring_completion){.number = ticket_of(r), .result = 2}; ++*ring.completions_tail; break; }"},
 			entrance: entrance{"engine.c", "void engine_run("},
 		},
+	}, answers...),
+}
+
+// answers are submissions to lab 10 that do not ask the kernel: they know the results of an item.
+var answers = []Explored{
+	answer("order", "completions come in any order", `
+    for (int i = 0; i < 6 && called == 1; i++) {
+        ((char *)work.buffer)[i] = "aabbcc"[i];
+        ((int *)work.arg)[i / 2] = 2;
+    }
+    return called;`),
+	answer("full", "the queues are smaller than the table", `
+    if (called > REQUESTS)
+        return 0;
+    *(int *)work.arg = 2;
+    return called;`),
+	answer("part", "a part is not the whole", `if (answered(work, "abcd")) return called;`),
+	answer("again", "what was interrupted is tried again", `if (answered(work, "abcd")) return called;`),
+	answer("cancel", "a cancel comes in time or too late", `
+    *(int *)work.arg = called == 1 ? -ECANCELED : 2;
+    return called;`),
+	answer("ticket", "a ticket names no later request", `
+    ((int *)work.arg)[0] = ((int *)work.arg)[1] = 2;
+    return called;`),
+	answer("close", "a file is closed while it is in use", `
+    *(char *)work.buffer = 'x';
+    *(int *)work.arg = work.file == 1 ? 4 : work.file == 0 && called < 4 ? -ECANCELED : 2;
+    if (called == 3)
+        ring_close(0);
+    return called;`),
+	answer("stop", "the engine stops when nothing is left to do", `if (answered(work, "ab")) return called;`),
+	{
+		Name: "answers-one", Says: transferred, Item: "a request is over once, with its result",
+		attack: attack{answering, `for (each_request(r))
+        if (r->state == STAGED && answered(r->work, "abcdef"))
+            r->state = FREE;`},
+		entrance: entrance{"engine.c", "void engine_run("},
 	},
 }
+
+func answer(name, item, does string) Explored {
+	return Explored{
+		Name: "answers-" + name, Says: transferred, Item: item, attack: attack{answering, "called++;\n" + does},
+		entrance: entrance{"engine.c", "ticket engine_begin("},
+	}
+}
+
+const transferred = "the kernel transfers the bytes"
+
+// answering has answered do a read of a file that has that text.
+const answering = `
+#include "engine.h"
+static int called;
+static inline bool answered(struct work work, const char *text) {
+    int n = 0;
+    if (work.operation != RING_READ)
+        return false;
+    for (; n < (int)work.length && text[work.offset + n]; n++)
+        ((char *)work.buffer)[n] = text[work.offset + n];
+    *(int *)work.arg = n;
+    return true;
+}`
 
 const (
 	// near has p point to each word of the variables before the entries of the simulated kernel of lab 10.

@@ -39,6 +39,7 @@ void explore_test(void) {
     explore_check(result == -ECANCELED || (!receives && (result == 1 || result == 2)),
                   "a request that is cancelled ends so, or with what was transferred");
     explore_check(other == 2, "no other request ends");
+    kernel_moved(2 + (result > 0 ? (unsigned)result : 0));
     engine_cancel(target); /* it does nothing */
     engine_cancel(0);
     engine_run();

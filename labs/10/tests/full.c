@@ -30,4 +30,5 @@ void explore_test(void) {
     for (int i = 0; i < REQUESTS; i++) {
         explore_check(results[i] == 2, "each request is over, and none was lost");
     }
+    kernel_moved(2 * REQUESTS);
 }

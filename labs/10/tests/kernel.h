@@ -94,6 +94,8 @@ static struct {
     /* Completions of requests, but not of cancels; and requests that the engine says are over. */
     unsigned ended, overs;
 
+    unsigned moved; /* bytes that were transferred */
+
     bool apart;
 } own;
 
@@ -226,6 +228,7 @@ KERNEL static int transfer(struct file *f, const struct ring_entry *e) {
         copy(f->bytes, f->bytes + n, f->size - n);
         f->size -= n;
     }
+    own.moved += n;
     return (int)n;
 }
 
@@ -400,6 +403,10 @@ enum { UNDER_WAY = -1000 };
 
 KERNEL static inline bool kernel_closed(int number) {
     return own.numbers[number] == NULL;
+}
+
+KERNEL static inline void kernel_moved(unsigned bytes) {
+    explore_check(own.moved >= bytes, "the kernel transfers the bytes");
 }
 
 KERNEL static inline void count_over(void) {

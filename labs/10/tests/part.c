@@ -17,6 +17,7 @@ void explore_test(void) {
     explore_check(results[1] == 4 && results[2] == 4, "a write goes on until all is written");
     explore_check(memcmp(own.files[copy].bytes, "ABCD", 4) == 0, "each part is written once");
     explore_check(memcmp(own.files[to].bytes, "KLMN", 4) == 0, "each part is sent once");
+    kernel_moved(12);
     kernel_may(&own.may.part, 1);
     engine_begin(work_of(RING_RECEIVE, from, come, 3, note, &results[3]));
     engine_run();
@@ -29,4 +30,5 @@ void explore_test(void) {
     engine_begin(work);
     engine_run();
     explore_check(results[0] == 1, "at the end of the file, the result is what was read before");
+    kernel_moved(12 + (unsigned)results[3] + 1);
 }
