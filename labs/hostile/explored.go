@@ -117,6 +117,10 @@ var ofLab = map[string][]Explored{
 				"(struct ring_completion){.number = ticket_of(r), .result = 2}; ++*ring.completions_tail; break; }"},
 			entrance: entrance{"engine.c", "void engine_run("},
 		},
+		{
+			Name: "calls", Says: "engine_run calls the tasks", Item: "the last guest that leaves wakes the engine",
+			attack: attack{does: "task->run(task);\nreturn;"}, entrance: entrance{"engine.c", "void engine_post("},
+		},
 	}, answers...),
 }
 
