@@ -64,3 +64,22 @@ func TestBook(t *testing.T) {
 	require.InDelta(t, 37, mean, 1e-9)
 	require.InDelta(t, 11, median, 1e-9)
 }
+
+func TestPercent(t *testing.T) {
+	for want, share := range map[int][2]int{0: {0, 0}, 17: {1, 6}, 33: {1, 3}, 50: {1, 2}, 67: {2, 3}, 100: {6, 6}} {
+		require.Equal(t, want, percent(share[0], share[1]), share)
+	}
+}
+
+func TestStudentPageNamesAPlaceOnce(t *testing.T) {
+	b := sample(t)
+	page := func(text string) string {
+		b.Students[1].report.Items[1].Faults[0].Text = text
+		page, err := b.studentPage(b.Students[1])
+		require.NoError(t, err)
+		item, _, _ := strings.Cut(string(page)[strings.Index(string(page), text):], "</li>")
+		return item
+	}
+	require.Equal(t, 1, strings.Count(page("it crashed (swap.S:7)"), "(swap.S:7)"))
+	require.Equal(t, 1, strings.Count(page("it crashed"), "<span> (swap.S:7)</span>"))
+}

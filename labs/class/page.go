@@ -51,7 +51,7 @@ func (b *Book) page() ([]byte, error) {
 	mean, median := b.Figures()
 	var items []item
 	for _, i := range b.Items {
-		items = append(items, item{i, 100 * i.Failed / max(b.Examined, 1)})
+		items = append(items, item{i, percent(i.Failed, b.Examined)})
 	}
 	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(b.Failed, a.Failed) })
 	var rows []row
@@ -62,6 +62,12 @@ func (b *Book) page() ([]byte, error) {
 		"Title": "Lab " + b.Lab + ": the class", "Book": b, "Mean": mean, "Median": median, "Items": items, "Rows": rows,
 		"MostPairs": mostPairs,
 	})
+}
+
+// percent is how many of a hundred n of them are, to the nearest.
+func percent(n, of int) int {
+	of = max(of, 1)
+	return (200*n + of) / (2 * of)
 }
 
 // studentPage is the page of a student. It names no other student.

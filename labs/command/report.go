@@ -38,7 +38,7 @@ func reportText(r *grade.Report, lab *grade.Lab, columns int) string {
 		for _, item := range r.Items {
 			say(0, "%3d of %2d  %s", item.Points, item.Of, item.Name)
 			for _, f := range item.Faults {
-				say(11, "%s%s (section %s)", f.Text, place(f), f.Section)
+				say(11, "%s%s (section %s)", f.Text, f.Where(), f.Section)
 			}
 		}
 		b.WriteByte('\n')
@@ -58,21 +58,6 @@ func reportText(r *grade.Report, lab *grade.Lab, columns int) string {
 		r.Seed,
 	)
 	return b.String()
-}
-
-// place is where a fault is, unless its text says so.
-func place(f grade.Fault) string {
-	if f.Place.File == "" {
-		return ""
-	}
-	where := f.Place.File[strings.LastIndexByte(f.Place.File, '/')+1:]
-	if f.Place.Line > 0 {
-		where += fmt.Sprintf(":%d", f.Place.Line)
-	}
-	if strings.Contains(f.Text, where) {
-		return ""
-	}
-	return " (" + where + ")"
 }
 
 // clean makes text harmless for a terminal: a submission's text may be in it.

@@ -70,11 +70,7 @@ func about(r *grade.Report) string {
 func said(item grade.ItemReport) string {
 	var lines []string
 	for _, f := range item.Faults {
-		line := f.Text
-		if f.Place.File != "" {
-			line += fmt.Sprintf(" (%s:%d)", f.Place.File, f.Place.Line)
-		}
-		line += fmt.Sprintf(" (section %s of the handout)", f.Section)
+		line := f.Text + f.Where() + fmt.Sprintf(" (section %s of the handout)", f.Section)
 		if f.Schedule != "" {
 			line += "\nschedule " + f.Schedule
 		}

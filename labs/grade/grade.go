@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"fiberlab/labs"
@@ -103,6 +104,21 @@ type Fault struct {
 	Schedule string   `json:"schedule,omitempty"`
 	Steps    []Step   `json:"steps,omitempty"`
 	Entered  []string `json:"entered,omitempty"`
+}
+
+// Where is the fault's place as the end of a sentence: " (swap.S:14)". It is empty if none is known, or if Text names it.
+func (f Fault) Where() string {
+	if f.Place.File == "" {
+		return ""
+	}
+	where := f.Place.File[strings.LastIndexByte(f.Place.File, '/')+1:]
+	if f.Place.Line > 0 {
+		where += fmt.Sprintf(":%d", f.Place.Line)
+	}
+	if strings.Contains(f.Text, where) {
+		return ""
+	}
+	return " (" + where + ")"
 }
 
 // Step is a step of a schedule.
