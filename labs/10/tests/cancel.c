@@ -43,4 +43,5 @@ void explore_test(void) {
     engine_cancel(target); /* it does nothing */
     engine_cancel(0);
     engine_run();
+    kernel_goes_on(); /* a request that it still has would write into the buffer */
 }

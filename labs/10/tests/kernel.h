@@ -359,7 +359,10 @@ KERNEL static int work_once(unsigned submit, unsigned wait) {
     explore_check(own.idle_rounds < 10,
                   "engine_run goes on: it pushes what is STAGED, sleeps, or returns");
     complete_some(wait > own.posted - own.popped);
-    explore_check(wait <= own.posted - own.popped || own.may.guests,
+    bool sleeps = wait > own.posted - own.popped && !own.may.guests;
+    explore_check(!sleeps || own.pendings > 0,
+                  "engine_run sleeps only if the kernel has a request: it goes on, or returns");
+    explore_check(!sleeps,
                   "engine_run sleeps only if no request is STAGED, the kernel knows of each "
                   "engine_cancel, and a request that is RUNNING will end");
     if (wait > own.posted - own.popped) {
@@ -386,6 +389,12 @@ KERNEL void ring_close(int file) {
                       "ring_close is called when the last request of a file is FREE");
     }
     own.numbers[file] = NULL;
+}
+
+/* The kernel completes what it has, although the program calls it no more. */
+KERNEL static inline void kernel_goes_on(void) {
+    own.may.late = own.may.part = own.may.interrupted = own.may.again = 0;
+    complete_some(false);
 }
 
 /* Work on a file from its beginning. */

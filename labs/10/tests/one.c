@@ -14,6 +14,17 @@ static int alone(struct work work) {
     return result;
 }
 
+/* The table is full but for the place of the request that is over. */
+static void next(void *arg, int result) {
+    struct work *work = arg;
+
+    count_over();
+    explore_check(result == 2, "the result of each read is the number of its bytes");
+    if (work != NULL) {
+        explore_check(engine_begin(*work) != 0, "a place is FREE before over is called");
+    }
+}
+
 void explore_test(void) {
     char buffer[8] = "";
     int file = kernel_open("abcdef"), connection = kernel_connect("xyz");
@@ -38,4 +49,12 @@ void explore_test(void) {
     work.file = 3;
     explore_check(alone(work) == -EBADF, "the result of a request that fails is the error");
     kernel_moved(4 + 2 + 2 + 3 + 2);
+
+    struct work last = work_of(RING_READ, file, buffer, 2, next, NULL), first = last;
+    first.arg = &last;
+    explore_check(engine_begin(first) != 0, "an engine without requests begins one");
+    for (int i = 1; i < REQUESTS; i++) {
+        explore_check(engine_begin(last) != 0, "an engine begins REQUESTS requests");
+    }
+    engine_run();
 }

@@ -14,7 +14,8 @@ void explore_test(void) {
     engine_run();
     explore_check(results[0] == 4, "a read goes on until all bytes are there");
     explore_check(memcmp(in, "abcd", 4) == 0, "each part goes behind the one before");
-    explore_check(results[1] == 4 && results[2] == 4, "a write goes on until all is written");
+    explore_check(results[1] == 4, "a write goes on until all is written");
+    explore_check(results[2] == 4, "a send goes on until all is sent");
     explore_check(memcmp(own.files[copy].bytes, "ABCD", 4) == 0, "each part is written once");
     explore_check(memcmp(own.files[to].bytes, "KLMN", 4) == 0, "each part is sent once");
     kernel_moved(12);
