@@ -106,7 +106,8 @@ type Fault struct {
 	Entered  []string `json:"entered,omitempty"`
 }
 
-// Where is the fault's place as the end of a sentence: " (swap.S:14)". It is empty if none is known, or if Text names it.
+// Where is the fault's place as the end of a sentence: " (swap.S:14)". It is empty if Text names the place, or none is
+// known.
 func (f Fault) Where() string {
 	if f.Place.File == "" {
 		return ""
