@@ -153,8 +153,8 @@ type Compared struct {
 	Guesses []float64 // the least first
 }
 
-// Compare lays the guesses of all people beside the rows, in the order of the rows. It leaves out a
-// row without a guess.
+// Compare lays the guesses of all people beside the rows, in the order of the rows. It leaves out a row
+// without a guess.
 func Compare(rows []bench.Row, people []Guesses) []Compared {
 	var all []Compared
 	for _, r := range rows {

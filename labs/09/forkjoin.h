@@ -35,7 +35,7 @@ struct future *future_fork(int self, task_function *function, void *argument);
  * any worker may be it. */
 long future_get(int self, struct future *f);
 
-/* Gives a future back: nobody uses it after this. A task that nobody has begun never runs. If it
+/* Gives a future back: no call uses it after this. A task that nobody has begun never runs. If it
  * runs, the call waits until it has ended. As future_get does, it takes out the task's entry if
  * that is the newest one in the caller's deque. */
 void future_drop(int self, struct future *f);
@@ -46,7 +46,7 @@ bool future_step(int self);
 
 /* pool.c */
 
-/* Somebody who can wait: a thread, or a fiber that a worker runs. It is there for ever. */
+/* Somebody who can wait: a thread, or a fiber that a worker runs. It is never freed. */
 struct waiter;
 
 /* Who calls: the fiber that the worker runs, or the worker's thread where it runs none. */

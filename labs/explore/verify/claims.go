@@ -36,8 +36,8 @@ func withWords(o machine.Options, words ...string) machine.Options {
 	return o
 }
 
-// claimed has the program's own runtime follow the scripts, a part of them each time that it is started: what it prints
-// of one step has some 150 bytes. runs are the steps of each script.
+// claimed has the program's own runtime follow the scripts, a part of them in each run, since it prints some 150 bytes
+// a step. runs are the steps of each script.
 func claimed(
 	ctx context.Context, t *target, o Options, scripts []string, runs [][]explore.Step,
 ) (all []claim, err error) {

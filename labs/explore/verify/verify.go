@@ -41,7 +41,7 @@ type Options struct {
 	Schedules int             // how many are drawn; 0: 100
 	Steps     int             // the most choices of a thread in one; 0: 4000
 
-	// What the test keeps for itself. Its code is that of the source file which defines explore_test.
+	// What the test keeps for itself. The source file that defines explore_test has the test's code.
 	Calls  []string // functions of the runtime that no other code may call
 	Shared []string // of the file's variables, those that other code may access; nil: all
 }

@@ -80,8 +80,8 @@ func size() int {
 	return 100
 }
 
-// programs are those of explore's testdata. faults has macros, each with the kinds of fault that may be found first: of
-// those that less than 300 schedules show. The explorer finds the others as well.
+// programs are the files of explore's testdata. faults has macros, each with the kinds of fault that may be found
+// first: of those that less than 300 schedules show. The explorer finds the others as well.
 var programs = []struct {
 	file    string
 	correct []string // the macros of the correct form
@@ -136,7 +136,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// Where nothing is to be decided, one schedule is all.
+// A program without a choice has one schedule.
 func TestOneSchedule(t *testing.T) {
 	t.Parallel()
 	const source = `
