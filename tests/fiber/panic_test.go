@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
-	"fiberlab/tests/internal/cbody"
 	"fiberlab/tests/internal/fibertest"
 	"fiberlab/tests/internal/suite"
+	"fiberlab/tests/internal/trapbody"
 )
 
 // Panics unwind the frames of their fiber alone, in the usual order, however often other fibers run in between.
@@ -126,7 +126,7 @@ func TestPanicOverCFrames(t *testing.T) {
 					for range 10 {
 						func() {
 							defer func() { assert.Equal(t, i, recover()) }()
-							cbody.DeepCallGo(5000, func() {
+							trapbody.CallDeep(5000, func() {
 								fibertest.Leave(t, root)
 								panic(i)
 							})

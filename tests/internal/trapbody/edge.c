@@ -30,8 +30,7 @@ void trap_spill(size_t words, uint64_t secret) {
     (void)block;
 }
 
-__attribute__((no_sanitize("address"))) size_t trap_count(uintptr_t lo, size_t words,
-                                                          uint64_t secret) {
+size_t trap_count(uintptr_t lo, size_t words, uint64_t secret) {
     const volatile uint64_t *word = (const volatile uint64_t *)lo;
     size_t count = 0;
     for (size_t i = 0; i < words; i++)

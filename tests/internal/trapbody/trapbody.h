@@ -6,11 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* AddressSanitizer marks the frame of a C function until it returns. It never learns that a panic
+ * or Goexit has thrown the frame away, and would take for an overflow whatever the thread calls
+ * next on that part of its stack, such as the start of another thread. So it keeps away from
+ * functions that panics may pass. */
+#define UNMARKED __attribute__((no_sanitize("address")))
+
+UNMARKED void trapbodyGo(uintptr_t callback); /* in Go: calls a callback */
+
 /* deep.c. A callback is a cgo.Handle of a func(). */
-void trap_call(uintptr_t callback);
-int trap_call_deep(size_t bytes, uintptr_t callback); /* 1 if the stack was left intact */
-int trap_call_on_thread(uintptr_t callback);          /* an errno */
-void trap_call_body(void *callback);                  /* a body; points to the handle */
+UNMARKED void trap_call(uintptr_t callback);
+UNMARKED int trap_call_deep(size_t bytes, uintptr_t callback); /* 1 if the stack was left intact */
+int trap_call_on_thread(uintptr_t callback);                   /* an errno */
+void trap_call_body(void *callback);                           /* a body; points to the handle */
 
 /* bounds.c: how often the process asked glibc for the bounds of a thread's stack. */
 uint64_t trap_glibc_answers(void);
@@ -55,8 +63,9 @@ struct trap_spill {
     uint64_t secret;
 };
 void trap_spill(size_t words, uint64_t secret); /* fills so much of the stack, and returns */
-size_t trap_count(uintptr_t lo, size_t words, uint64_t secret); /* how many of those words are it */
-void trap_spill_body(void *order); /* the same as a body; takes a trap_spill */
+UNMARKED size_t trap_count(uintptr_t lo, size_t words,
+                           uint64_t secret); /* how many of those words are it */
+void trap_spill_body(void *order);           /* the same as a body; takes a trap_spill */
 
 /* memory.c */
 void trap_ration(int64_t calls); /* how many calls of aligned_alloc may succeed; negative: all */
