@@ -28,7 +28,7 @@ func processOf(s Session) int {
 }
 
 // countedOperations is how many operations systemCalls asks for: each of their system calls stops its thread twice.
-const countedOperations = 1000
+const countedOperations = 500
 
 // count sets calls and executed of all series. The notes say what this machine does not count, and why.
 func count(all []*series) (notes []string) {
@@ -55,9 +55,9 @@ func count(all []*series) (notes []string) {
 	return notes
 }
 
-// systemCalls returns how many system calls an operation of s makes. They are counted by ptrace, over n operations and
-// over 2n: the difference is free of what each run needs. The calls by which the Go
-// runtime keeps watch are left out. It blocks until that is done, and returns an error where ptrace is forbidden.
+// systemCalls counts the system calls of an operation of s by ptrace: those of 2n operations less those of n. It leaves
+// out those by which the Go runtime keeps watch. The runtime makes others now and then, so the fewest of three rounds
+// count. It blocks until that is done, and returns an error where ptrace is forbidden.
 func systemCalls(s Session) (float64, error) {
 	if ctest.Emulated() {
 		return 0, errors.New("the emulator has no ptrace")
@@ -66,17 +66,19 @@ func systemCalls(s Session) (float64, error) {
 	if failed := C.counter_start(&c, C.pid_t(processOf(s))); failed != 0 {
 		return 0, fmt.Errorf("ptrace: %w", syscall.Errno(failed))
 	}
-	_, err0 := s.Run(countedOperations) // the start has interrupted calls, which are made again
+	var runs [2]Sample
+	_, err := s.Run(countedOperations) // the start has interrupted calls, which are made again
 	C.counter_mark()
-	few, err1 := s.Run(countedOperations)
-	C.counter_mark()
-	many, err2 := s.Run(2 * countedOperations)
-	C.counter_mark()
+	for i := range C.COUNTED {
+		sample, failed := s.Run((1 + i%2) * countedOperations)
+		C.counter_mark()
+		runs[i%2], err = sample, errors.Join(err, failed)
+	}
 	var calls [2]C.uint64_t
 	if failed := C.counter_end(&c, &calls[0]); failed != 0 {
 		return 0, fmt.Errorf("ptrace: %w", syscall.Errno(failed))
 	}
-	return max(0, perOperation(float64(calls[0]), float64(calls[1]), few, many)), errors.Join(err0, err1, err2)
+	return max(0, perOperation(float64(calls[0]), float64(calls[1]), runs[0], runs[1])), err
 }
 
 func perOperation(ofFew, ofMany float64, few, many Sample) float64 {
@@ -94,9 +96,6 @@ var instructions = unix.PerfEventAttr{
 func events(s Session, kind unix.PerfEventAttr, n int) (float64, error) {
 	kind.Size = uint32(unsafe.Sizeof(kind))
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", processOf(s)))
-	if err != nil {
-		return 0, err
-	}
 	var counters []*os.File
 	defer func() {
 		for _, c := range counters {
@@ -106,10 +105,11 @@ func events(s Session, kind unix.PerfEventAttr, n int) (float64, error) {
 	for _, thread := range threads {
 		id, _ := strconv.Atoi(filepath.Base(thread))
 		fd, err := unix.PerfEventOpen(&kind, id, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
-		if err != nil {
+		if err == nil {
+			counters = append(counters, os.NewFile(uintptr(fd), "perf"))
+		} else if !errors.Is(err, unix.ESRCH) { // else the thread has ended
 			return 0, fmt.Errorf("perf_event_open: %w", err)
 		}
-		counters = append(counters, os.NewFile(uintptr(fd), "perf"))
 	}
 	read := func() (sum float64) {
 		for _, c := range counters {

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum { COUNTED = 6 }; /* stretches whose calls are counted: between each two marks */
+
 struct counter {
     pid_t child;
     int socket;
@@ -17,8 +19,9 @@ int counter_start(struct counter *c, pid_t other);
 /* Marks a place in the calls. The result has no meaning. */
 int counter_mark(void);
 
-/* After three marks: sets the system calls between them, and frees the counter. Returns 0, or the
- * number of an error; then calls has no meaning. */
+/* After COUNTED + 1 marks: sets calls[0] to the fewest system calls of the first, third and fifth
+ * stretch, and calls[1] to those of the others. Frees the counter. Returns 0, or the number of an
+ * error; then calls has no meaning. */
 int counter_end(struct counter *c, uint64_t calls[2]);
 
 #endif
