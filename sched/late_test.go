@@ -25,7 +25,9 @@ func TestWakeUpEndsOneSleep(t *testing.T) {
 		for f := range fibers {
 			way := sleepsBeside(t, s, f)
 			before := w.sleeps.load()
-			if round++; round%3 == 0 { // what wakes the worker decides how it sleeps the next time
+			round++
+			locked := round%5 >= 2 // the last two that woke the worker decide how it sleeps the next time
+			if locked {
 				runtime.LockOSThread()
 			}
 			if round%2 == 0 {
@@ -36,7 +38,7 @@ func TestWakeUpEndsOneSleep(t *testing.T) {
 			}
 			f.Notify()
 			require.Equal(t, before+1, <-sleeps, "%v: a notified fiber, way %d to sleep", p, way)
-			if round%3 == 0 {
+			if locked {
 				runtime.UnlockOSThread()
 			}
 		}

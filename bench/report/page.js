@@ -128,12 +128,12 @@ function linesPlot(plot, width) {
     });
     ctx.setLineDash([]);
     plot.series.forEach((s, k) => {
-      ctx.fillStyle = ctx.strokeStyle = color(looks[k].color);
+      ctx.fillStyle = ctx.strokeStyle = color(looks[k % 2].color);
       ctx.lineWidth = 1.5 * ratio;
       s.values.forEach((v, i) => {
         const x = u.valToPos(xs[i], "x", true);
         line(ctx, x, u.valToPos(s.low[i], "y", true), x, u.valToPos(s.high[i], "y", true));
-        dot(ctx, x, u.valToPos(v, "y", true), 3.5 * ratio, looks[k].square);
+        dot(ctx, x, u.valToPos(v, "y", true), 3.5 * ratio, looks[k % 2].square);
       });
     });
     ctx.textAlign = "left"; // uPlot leaves another value
@@ -154,7 +154,7 @@ function linesPlot(plot, width) {
     },
     axes: [axis({ label: plot.x, ...logarithmic }), axis({ label: plot.y, ...logarithmic })],
     series: [{}].concat(plot.series.map((s, k) => ({
-      stroke: color(looks[k].color), width: 1.5, dash: looks[k].dash, points: { show: false },
+      stroke: color(looks[k % 2].color), width: 1.5, dash: looks[k % 2].dash, points: { show: false },
     }))),
     ...walked(plot, draw, { x: true, y: false }),
   }, [xs].concat(plot.series.map(s => s.values)), plot.box);

@@ -183,7 +183,7 @@ func TestExitCodes(t *testing.T) {
 			"--trace: open " + dir + "/none/t.asm.json: no such file",
 		},
 		"trace directory": {
-			[]string{"run", "--trace", dir, dir}, exitUsage, "--trace: " + dir + " is a directory: name a file",
+			[]string{"run", "--trace", dir, dir}, exitUsage, "--trace: " + dir + " is a directory or a named pipe: name a file",
 		},
 		"no rounds": {[]string{"bench", "--rounds", "0"}, exitUsage, "--rounds 0"},
 		"rounds, no number": {

@@ -69,8 +69,8 @@ func (t *traces) file(flag, path string, s setting, write func(io.Writer) error)
 	if path == "" {
 		return nil
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("--%s: %s is a directory: name a file", flag, path)
+	if info, err := os.Stat(path); err == nil && info.Mode()&(os.ModeDir|os.ModeNamedPipe) != 0 {
+		return fmt.Errorf("--%s: %s is a directory or a named pipe: name a file", flag, path)
 	}
 	if t.several {
 		ext := filepath.Ext(path)

@@ -257,6 +257,7 @@ func TestSteps(t *testing.T) {
 		require.True(t, d.Asleep(), "it is about to sleep")
 		require.True(t, d.Notify())
 		require.False(t, d.Asleep())
+		d.WokenAt.Store(int64(clock.After(time.Hour))) // not late, however slow the machine is
 		require.True(t, d.Waking())
 		require.False(t, d.Notify(), "it has been told")
 		d.Sleep(-1) // returns at once

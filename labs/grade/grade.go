@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -116,7 +117,7 @@ func (f Fault) Where() string {
 	if f.Place.Line > 0 {
 		where += fmt.Sprintf(":%d", f.Place.Line)
 	}
-	if strings.Contains(f.Text, where) {
+	if regexp.MustCompile(regexp.QuoteMeta(where) + `\b`).MatchString(f.Text) {
 		return ""
 	}
 	return " (" + where + ")"

@@ -19,3 +19,14 @@ func TestExaminePanic(t *testing.T) {
 		require.ErrorContains(t, err, "lab 77, one: the grader failed: no such register\n")
 	}
 }
+
+// A place is left out only if the text names that very line.
+func TestWhere(t *testing.T) {
+	at := grade.Fault{Text: "rbx differs (swap.S:14)", Place: machine.Place{File: "student/swap.S", Line: 14}}
+	require.Empty(t, at.Where())
+	at.Place.Line = 1
+	require.Equal(t, " (swap.S:1)", at.Where())
+	at.Place.Line = 0
+	require.Empty(t, at.Where())
+	require.Empty(t, grade.Fault{Text: "rbx differs"}.Where())
+}

@@ -91,7 +91,7 @@ func TestInitializerCallsGoexit(t *testing.T) {
 	})
 }
 
-// A worker that sleeps while a task is blocked that its initializer has scheduled is named, too.
+// New says so, too, if a worker sleeps while a task is blocked that its initializer has scheduled.
 func TestInitializerCallsGoexitWhileATaskIsBlocked(t *testing.T) {
 	leaks.Check(t)
 	before := fiber.ReadStats().Roots
