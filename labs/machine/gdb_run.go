@@ -65,7 +65,8 @@ func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
 		return stopped{}, ctx.Err()
 	case err != nil:
 		return stopped{}, err
-	case interrupted && stop.letter == 'T' && isInterrupt(fromStub(stop.number)):
+	case (interrupted || m.stray) && stop.letter == 'T' && isInterrupt(fromStub(stop.number)):
+		m.stray = m.stray && interrupted // if not, quiet came before the end of ctx took effect: the stray one has arrived
 		return stopped{}, ctx.Err()
 	case interrupted:
 		m.stray = true

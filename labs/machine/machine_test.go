@@ -313,10 +313,30 @@ func TestEndlessLoop(t *testing.T) {
 			}
 			require.ErrorIs(t, err, context.Canceled)
 			timer.Stop()
+			// A context has an error for a moment before it calls what waits for its end.
+			stop, err = b.Step(&barelyOver{Context: t.Context()})
+			require.Equal(t, Stepped, stop.Kind, "%+v", stop)
+			if err != nil {
+				require.ErrorIs(t, err, context.Canceled)
+			}
 		}
 		b.jump("identity")
 		require.Equal(t, Stop{Kind: Reached}, b.run("identity_after"))
 	})
+}
+
+// barelyOver has an error from the second time on that it is asked, and calls nothing.
+type barelyOver struct {
+	context.Context
+	asked bool
+}
+
+func (c *barelyOver) Err() error {
+	if c.asked {
+		return context.Canceled
+	}
+	c.asked = true
+	return nil
 }
 
 // A context ends a system call that waits, and the program can be used further:

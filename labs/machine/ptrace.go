@@ -422,7 +422,8 @@ func (m *traced) resume(ctx context.Context, request int) (status unix.WaitStatu
 		m.kill()
 		m.output.close()
 		return 0, ctx.Err()
-	case sent && status.Stopped() && status.StopSignal() == unix.SIGSTOP:
+	case (sent || m.stray) && status.Stopped() && status.StopSignal() == unix.SIGSTOP:
+		m.stray = m.stray && sent // if not, quiet came before the end of ctx took effect: the stray one has arrived
 		return 0, ctx.Err()
 	case sent && status.Signaled() && status.Signal() == unix.SIGKILL:
 		m.ended = true
