@@ -74,6 +74,9 @@ var anyLab = []Explored{
 		write + "static char much[1 << 16];", "for (;;) write(1, much, sizeof much);",
 	}},
 	{Name: "hangs", Says: "runs without end", attack: attack{"", "for (volatile int i = 0;; i++) {}"}},
+	{Name: "chooses", Says: "uses explore_choose: not allowed in this lab", attack: attack{
+		"#include <explore.h>", "explore_choose(26);", // so that the search ends among schedules that do not fail
+	}},
 	{Name: "spends", Says: "allocates more than", attack: attack{"#include <stdlib.h>", "while (malloc(1 << 16)) {}"}},
 }
 
@@ -117,6 +120,8 @@ var ofLab = map[string][]Explored{
 				"(struct ring_completion){.number = ticket_of(r), .result = 2}; ++*ring.completions_tail; break; }"},
 			entrance: entrance{"engine.c", "void engine_run("},
 		},
+		sleeps("parks", "uses explore_park: not allowed in this lab", "explore_park()", "explore_unpark(0)"),
+		sleeps("spins", "a livelock", "while (!rung) {} rung = 0", "rung = 1"),
 		{
 			Name: "calls", Says: "engine_run calls the tasks", Item: "the last guest that leaves wakes the engine",
 			attack: attack{does: "task->run(task);\nreturn;"}, entrance: entrance{"engine.c", "void engine_post("},
@@ -165,6 +170,23 @@ func answer(name, item, does string) Explored {
 	return Explored{
 		Name: "answers-" + name, Says: transferred, Item: item, attack: attack{answering, "called++;\n" + does},
 		entrance: entrance{"engine.c", "ticket engine_begin("},
+	}
+}
+
+// sleeps has the engine wait and wake without the ring, by these words.
+func sleeps(name, says, wait, wake string) Explored {
+	return Explored{
+		Name: name, Says: says, Item: "the last guest that leaves wakes the engine", attack: attack{before: `
+#include <explore.h>
+#include "engine.h"
+static _Atomic int rung;
+static int enter(unsigned submit, unsigned wait) {
+    int taken = ring_enter(submit, 0);
+    if (wait && *ring.completions_tail == *ring.completions_head) { ` + wait + `; }
+    return taken;
+}
+#define ring_enter enter
+#define ring_wake() ` + wake}, entrance: entrance{"engine.c", "void engine_run("},
 	}
 }
 

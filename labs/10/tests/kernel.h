@@ -99,7 +99,7 @@ static struct {
     bool apart;
 } own;
 
-static atomic_bool woken;
+static atomic_bool woken, asleep;
 
 /* A program could find that memory, and turn off all that may go wrong. So a thread begins it, and
  * nothing comes after that thread: each access of the program races with it. What is not marked
@@ -320,8 +320,17 @@ KERNEL static void complete_some(bool one) {
 }
 
 static __attribute__((noinline)) void sleep_until_woken(void) {
+    atomic_store(&asleep, true);
     while (!atomic_exchange(&woken, false)) {
         explore_park();
+    }
+    atomic_store(&asleep, false);
+}
+
+/* For a guest: waits until the engine sleeps in the ring, as it must. */
+static inline void await_sleep(void) {
+    while (!atomic_load(&asleep)) {
+        explore_yield();
     }
 }
 

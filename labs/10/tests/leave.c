@@ -1,4 +1,5 @@
-/* Guests come and leave while the engine sleeps, or is about to. */
+/* Guests come and leave while the engine sleeps, or is about to. Or the only one waits until it
+ * sleeps, and leaves. */
 #include "kernel.h"
 
 static struct task task;
@@ -19,6 +20,12 @@ static void idler(void *unused) {
     engine_leave();
 }
 
+static void only(void *unused) {
+    (void)unused;
+    await_sleep();
+    engine_leave();
+}
+
 static void guest(void *unused) {
     (void)unused;
     task.run = run;
@@ -30,6 +37,12 @@ static void guest(void *unused) {
 void explore_test(void) {
     kernel_may(&own.may.guests, 1);
     engine_arrive();
+    if (explore_choose(2) == 1) {
+        int other = explore_start(only, NULL);
+        engine_run();
+        explore_join(other);
+        return;
+    }
     engine_arrive();
     int others[] = {explore_start(idler, NULL), explore_start(guest, NULL)};
     engine_run();

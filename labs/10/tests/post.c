@@ -21,6 +21,9 @@ static void guest(void *unused) {
     task.run = run;
     poster = explore_self();
     explore_put(0);
+    if (explore_choose(2) == 1) {
+        await_sleep();
+    }
     engine_post(&task);
     while (!atomic_load(&ran)) {
         explore_park();

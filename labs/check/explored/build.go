@@ -24,16 +24,20 @@ import (
 // examiner builds submissions for the explorer.
 type examiner struct {
 	scenarios []scenario
-	refused   []string // functions of explore.h that a submission may not call
+	calls     []string // functions of explore.h that a submission may call
 	shared    []string // of the tests' variables, those that a submission may access; nil: all
 }
 
-// ofTests are functions of explore.h by which tests find out what a submission does. It may not call them itself.
-var ofTests = []string{"explore_put", "explore_take"}
+// locks are the functions of explore.h for submissions that sleep by what the tests give, and by nothing else. None of
+// them orders a thread behind another one's end: a test may have a thread begin what it counts, so that who changes the
+// counts races with it.
+var locks = []string{"explore_check", "explore_lock", "explore_trylock", "explore_unlock", "explore_yield"}
 
-// ofApartTests has one more, for labs in which a thread begins what a test counts: who joins that thread can change the
-// counts without a race.
-var ofApartTests = append([]string{"explore_join"}, ofTests...)
+// sleeps has those for submissions that sleep, and start no thread.
+var sleeps = append([]string{"explore_self", "explore_park", "explore_park_until", "explore_unpark"}, locks...)
+
+// notOfTests has all but those by which tests find out what a submission does, and choose what it meets.
+var notOfTests = append([]string{"explore_start", "explore_join"}, sleeps...)
 
 // may are the functions of the C library that a submission may use: the runtime has its own, or they do nothing but
 // compute.
@@ -242,10 +246,9 @@ func (e *examiner) symbols(submission *sandbox.Built, scenarios, runtime []strin
 	if err != nil {
 		return err
 	}
-	allowed := slices.Clone(may)
+	allowed := slices.Concat(may, e.calls)
 	for name := range around.defined {
-		if strings.HasPrefix(name, "explore_") && !slices.Contains(e.refused, name) || strings.HasPrefix(name, "__tsan_") ||
-			name == "__sanitizer_cov_trace_pc" {
+		if strings.HasPrefix(name, "__tsan_") || name == "__sanitizer_cov_trace_pc" {
 			allowed = append(allowed, name)
 		}
 	}

@@ -72,7 +72,7 @@ func (s scenario) check(ctx context.Context, l *grade.Lab, b *grade.Bench) ([]gr
 	}
 	e := l.Examiner.(*examiner)
 	v, err := verify.Program(ctx, path, verify.Options{
-		Machine: b.Options, Seed: b.Random.Uint64(), Schedules: schedules, Calls: e.refused, Shared: e.shared,
+		Machine: b.Options, Seed: b.Random.Uint64(), Schedules: schedules, Calls: e.calls, Shared: e.shared,
 	})
 	if err != nil || v.Fault == nil {
 		return nil, err

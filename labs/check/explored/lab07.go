@@ -41,6 +41,7 @@ func lab07() *grade.Lab {
 		{file: "one_spins.c", name: "no task waits while one worker spins and one goes to sleep",
 			points: 2, section: "7.8", preemptions: 2, schedules: 200_000},
 	})
+	l.Examiner.(*examiner).calls = sleeps
 	l.Examiner.(*examiner).shared = []string{"mutex"}
 	l.Fixed = []string{"sleep.h"}
 	return l

@@ -59,8 +59,8 @@ func TestCalls(t *testing.T) {
 		kind  string
 	}{
 		{nil, ""},
-		{[]string{"explore_put"}, ""}, // which the test calls
-		{[]string{"explore_put", "explore_take"}, verify.Tampering},
+		{[]string{"explore_take"}, ""}, // the test calls explore_put
+		{[]string{"explore_check"}, verify.Tampering},
 	} {
 		o := options(1)
 		o.Calls = c.calls

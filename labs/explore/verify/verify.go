@@ -42,7 +42,7 @@ type Options struct {
 	Steps     int             // the most choices of a thread in one; 0: 4000
 
 	// What the test keeps for itself. The source file that defines explore_test has the test's code.
-	Calls  []string // functions of the runtime that no other code may call
+	Calls  []string // functions of explore.h that other code may call; nil: all
 	Shared []string // of the file's variables, those that other code may access; nil: all
 }
 
