@@ -24,11 +24,12 @@ type loop struct {
 	prepare func() // before each turn; its time is not taken
 	serial  func()
 	run     func(p *forkjoin.Pool)
+	rival   func() // on two goroutines; nil: there is none
 }
 
-// compareLoop runs l on p and without it, in turn, and reports the median of the pool's turns and how many times
-// quicker it is.
-func compareLoop(b *testing.B, p *forkjoin.Pool, l loop) {
+// compareLoop calls run and what l runs without a pool, in turn, and reports the median of run's turns and how many
+// times quicker it is.
+func compareLoop(b *testing.B, l loop, run func()) {
 	took := func(f func()) float64 {
 		l.prepare()
 		began := time.Now()
@@ -38,7 +39,7 @@ func compareLoop(b *testing.B, p *forkjoin.Pool, l loop) {
 	var own, serial []float64
 	b.ResetTimer()
 	for range b.N {
-		own = append(own, took(func() { l.run(p) }))
+		own = append(own, took(run))
 		serial = append(serial, took(l.serial))
 	}
 	b.StopTimer()
@@ -50,7 +51,8 @@ func compareLoop(b *testing.B, p *forkjoin.Pool, l loop) {
 
 // BenchmarkLoops compares loops with what a program without a pool would run. There is For with a body of a nanosecond
 // and of some microseconds, by the automatic grain and by grains that a user might choose. Then there are the functions
-// on lists. x is how many times quicker the pool is; x-least is the same for the least disturbed turn of each.
+// on lists. The rival of Reduce is two goroutines, each with a half. x is how many times quicker the pool or the rival
+// is; x-least is the same for the least disturbed turn of each.
 func BenchmarkLoops(b *testing.B) {
 	const n = 1 << 20
 	list, results, texts := make([]int, n), make([]int, n), make([]string, n)
@@ -109,26 +111,6 @@ func BenchmarkLoops(b *testing.B) {
 			},
 		},
 		loop{
-			name: "reduce", prepare: nothing,
-			serial: func() {
-				for _, v := range list {
-					results[0] += v
-				}
-			},
-			run: func(p *forkjoin.Pool) {
-				results[0] += forkjoin.Reduce(
-					p, forkjoin.Range{End: n},
-					func(_ *forkjoin.Pool, begin, end int) (sum int) {
-						for _, v := range list[begin:end] {
-							sum += v
-						}
-						return sum
-					},
-					add,
-				)
-			},
-		},
-		loop{
 			name: "scan", prepare: nothing,
 			serial: func() {
 				to := make([]int, n)
@@ -155,7 +137,31 @@ func BenchmarkLoops(b *testing.B) {
 			run:    func(p *forkjoin.Pool) { forkjoin.SortFunc(p, sortedTexts, strings.Compare) },
 		},
 	)
+	sum := func(list []int) (sum int) {
+		for _, v := range list {
+			sum += v
+		}
+		return sum
+	}
+	for _, list := range [][]int{list, slices.Concat(list, list)} {
+		loops = append(loops, loop{
+			name: fmt.Sprintf("reduce/n=%d", len(list)), prepare: nothing,
+			serial: func() { results[0] += sum(list) },
+			run: func(p *forkjoin.Pool) {
+				part := func(_ *forkjoin.Pool, begin, end int) int { return sum(list[begin:end]) }
+				results[0] += forkjoin.Reduce(p, forkjoin.Range{End: len(list)}, part, add)
+			},
+			rival: func() {
+				upper := make(chan int)
+				go func() { upper <- sum(list[len(list)/2:]) }()
+				results[0] += sum(list[:len(list)/2]) + <-upper
+			},
+		})
+	}
 	for _, l := range loops {
+		if l.rival != nil {
+			b.Run(l.name+"/workers=2/form=goroutines", func(b *testing.B) { compareLoop(b, l, l.rival) })
+		}
 		for _, workers := range []int{1, 2} {
 			for _, form := range forkjoin.Forms() {
 				b.Run(fmt.Sprintf("%s/workers=%d/form=%v", l.name, workers, form), func(b *testing.B) {
@@ -164,7 +170,7 @@ func BenchmarkLoops(b *testing.B) {
 						require.NoError(b, err)
 						require.NoError(b, fibersync.On(s, func() {
 							_, err = forkjoin.Submit(p, func(p *forkjoin.Pool) (struct{}, error) {
-								compareLoop(b, p, l)
+								compareLoop(b, l, func() { l.run(p) })
 								return struct{}{}, nil
 							}).Get()
 						}))
