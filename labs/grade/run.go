@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -15,8 +17,18 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// ItemTime is how long the examination of one item may take. A submission that is right takes milliseconds.
+// ItemTime is how long the examination of one item may take. A submission that is right takes milliseconds, or a second
+// in an emulator.
 const ItemTime = 10 * time.Second
+
+// timeOf is how long an item with that limit may take on a machine that has so many processors. load is what
+// /proc/loadavg says: the more programs share them, the later is the end, so that a fifth of limit is left for the
+// item. It is no later than after five times limit.
+func timeOf(limit time.Duration, load string, processors int) time.Duration {
+	var programs float64
+	_, _ = fmt.Sscan(load, &programs)
+	return time.Duration(float64(limit) * min(max(programs/float64(processors)/5, 1), 5))
+}
 
 // mostFaults is how many faults of an item are reported. The first are the nearest to the cause.
 const mostFaults = 4
@@ -75,7 +87,8 @@ func (l *Lab) Examine(ctx context.Context, b *Bench, progress func(done int)) (*
 
 // examine runs one item. Trouble with the submission becomes a fault.
 func (b *Bench) examine(ctx context.Context, item Item) ([]Fault, error) {
-	limit := cmp.Or(b.itemTime, ItemTime)
+	load, _ := os.ReadFile("/proc/loadavg") // without it, the machine counts as idle
+	limit := timeOf(cmp.Or(b.itemTime, ItemTime), string(load), runtime.NumCPU())
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	b.Random = newRandom(b.Seed, item.Name)
