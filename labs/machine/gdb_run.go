@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
 
-// interruptTimeout bounds the time that a program takes to stop after an interrupt. A program that blocks all signals
-// does not stop, and is killed.
+// interruptTimeout bounds the time that a program takes to stop after an interrupt: asleep, or on a processor. One that
+// blocks all signals does not stop, and is killed. One that the system does not let run is waited for.
 var interruptTimeout = 3 * time.Second
 
 // resume lets the program run on, by one step or until it stops. If ctx ends first, the program is stopped, and the
@@ -30,11 +32,31 @@ func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
 		return stopped{}, err
 	}
 	m.deliver, m.bank.jumps = 0, false
-	sent, taken := make(chan bool, 1), make(chan struct{})
+	interrupted := false // after over is closed
+	taken, halted, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	quiet := context.AfterFunc(ctx, func() {
-		_ = m.stub.connection.SetReadDeadline(time.Now().Add(interruptTimeout))
-		<-taken // an interrupt that reaches qemu while it waits for packets ends it
-		sent <- m.process.Signal(interruptSignal) == nil
+		defer close(over)
+		late := time.NewTicker(interruptTimeout / patience)
+		defer late.Stop()
+		before, waited := m.used(), time.Duration(0)
+		for ready := taken; ; {
+			select {
+			case <-ready: // an interrupt that reaches qemu while it waits for packets ends it
+				interrupted, ready = m.process.Signal(interruptSignal) == nil, nil
+			case <-halted:
+				return
+			case <-late.C:
+				now := m.used()
+				if now.runs {
+					waited += now.processor - before.processor
+				} else {
+					waited += interruptTimeout / patience
+				}
+				if before = now; waited >= interruptTimeout {
+					_ = m.stub.connection.SetReadDeadline(time.Now())
+				}
+			}
+		}
 	})
 	var stop stopped
 	err := m.stub.taken()
@@ -53,12 +75,13 @@ func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
 			}
 		}
 	}
-	interrupted := !quiet() && <-sent
-	if interrupted {
+	close(halted)
+	if !quiet() {
+		<-over
 		_ = m.stub.connection.SetReadDeadline(time.Time{})
 	}
 	switch {
-	case interrupted && errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		_ = m.process.Kill()
 		<-m.gone
 		m.ended = true
@@ -73,6 +96,29 @@ func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
 	}
 	return stop, nil
 }
+
+// patience is how often a program that was interrupted is looked at until interruptTimeout is over.
+const patience = 10
+
+// use is what qemu has had of processors, and whether it runs, or would if the system let it.
+type use struct {
+	processor time.Duration
+	runs      bool
+}
+
+// used returns the use of qemu. Of one that has ended, it is the zero value.
+func (m *emulated) used() (u use) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.process.Pid))
+	_, rest, _ := strings.Cut(string(text), ") ") // behind the name: the state, 10 numbers, then the times
+	if fields := strings.Fields(rest); len(fields) > 12 {
+		user, _ := strconv.Atoi(fields[11])
+		system, _ := strconv.Atoi(fields[12])
+		u = use{time.Duration(user+system) * time.Second / ticks, fields[0] == "R"}
+	}
+	return u
+}
+
+const ticks = 100 // a second, in which Linux counts these times
 
 // resumption returns the packet that lets the program run on.
 func (m *emulated) resumption(step bool) string {
