@@ -76,13 +76,15 @@ func TestClass(t *testing.T) {
 		progress, err := c.StderrPipe()
 		require.NoError(t, err)
 		require.NoError(t, c.Start())
-		said, done := bufio.NewScanner(progress), 0
-		for said.Scan() {
+		lines, done, said := bufio.NewScanner(progress), 0, ""
+		for lines.Scan() {
+			said = lines.Text()
 			if done++; done == stop {
 				require.NoError(t, c.Process.Kill())
 			}
 		}
-		require.Equal(t, stop > 0, c.Wait() != nil, said.Text())
+		err = c.Wait()
+		require.Equal(t, stop > 0, err != nil, "%v: %s", err, said)
 		processor += c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 		t.Logf(
 			"FIBERLAB_SEED=%d: lab %s, %d submissions, two at a time, after %d: %v elapsed, %v of processors", seed,

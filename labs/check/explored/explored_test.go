@@ -57,23 +57,26 @@ func TestReference(t *testing.T) {
 	require.True(t, r.Full())
 }
 
-// clang copies a struct with what lies between its members, which is not the same in each run.
+// A reference that clang has built gets full marks, too. In lab 10, clang copies a struct with what lies between its
+// members, which is not the same in each run.
 func TestClang(t *testing.T) {
 	if _, err := exec.LookPath("clang"); err != nil || os.Getenv("FIBERLAB_EXEC") != "" {
 		t.Skip("clang for this machine is needed")
 	}
 	t.Setenv("CC", "clang")
-	all := explored.Labs()
-	lab := *all[len(all)-1]
-	lab.Items = slices.DeleteFunc(slices.Clone(lab.Items), func(item grade.Item) bool {
-		return item.Name != "completions come in any order"
-	})
-	r, err := lab.Grade(t.Context(), grade.Options{
-		Arch: machine.Native(), Dir: filepath.Join("..", "..", lab.Number, "reference"), Seed: 5,
-	})
-	require.NoError(t, err)
-	require.Len(t, r.Items, 1)
-	require.True(t, r.Full(), r.Items)
+	quick := map[string]string{
+		"06": "a notification comes from another thread", "07": "a slot keeps a wake that comes before the wait",
+		"08": "a slot is used again", "09": "a get of a task in progress sleeps", "10": "completions come in any order",
+	}
+	for _, lab := range explored.Labs() {
+		lab.Items = slices.DeleteFunc(lab.Items, func(item grade.Item) bool { return item.Name != quick[lab.Number] })
+		r, err := lab.Grade(t.Context(), grade.Options{
+			Arch: machine.Native(), Dir: filepath.Join("..", "..", lab.Number, "reference"), Seed: 5,
+		})
+		require.NoError(t, err)
+		require.Len(t, r.Items, 1)
+		require.True(t, r.Full(), "%s: %v", lab.Number, r.Items)
+	}
 }
 
 // A fault has a sentence, a schedule and its steps, with lines of the submission.
