@@ -8,6 +8,7 @@ import (
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
 	"fiberlab/internal/goroutine"
+	"fiberlab/sched/report"
 )
 
 // Bind makes the calling goroutine a single-threaded worker of s. It may then wait as a fiber does. While it waits, its
@@ -59,7 +60,7 @@ func (f *Fiber) isBoundGoroutine() bool {
 // find out it lists all goroutines, which stops the program for a moment.
 func (s *Scheduler) endedBound() error {
 	workers := s.everyWorker()
-	traces, ok := goroutine.All(mostGoroutines)
+	traces, ok := report.Traces()
 	for _, w := range workers[len(s.workers):] {
 		number := w.local.main.goroutine
 		if _, lives := traces[number]; ok && !lives && slices.Contains(s.everyWorker(), w) {

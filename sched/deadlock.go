@@ -3,15 +3,19 @@ package sched
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"fiberlab/internal/clock"
-	"fiberlab/internal/debug"
-	"fiberlab/internal/goroutine"
 	"fiberlab/sched/park"
+	"fiberlab/sched/report"
+)
+
+// What Close, Unbind and the watchdog report.
+type (
+	Deadlock    = report.Deadlock
+	FiberReport = report.Fiber
+	Stall       = report.Stall
 )
 
 // A scheduler is quiescent when all its workers sleep at one moment, and no mailbox holds a message. Then nothing in it
@@ -145,7 +149,7 @@ func (o *deadlockJudge) judge(v survey) (*Deadlock, time.Duration) {
 	if o.only != nil {
 		d.Tasks = o.only.pendingLocal()
 	}
-	if d.Fibers = report(o.s.fibers.list(o.only)); len(d.Fibers)+d.Tasks == 0 || o.s.survey() != v {
+	if d.Fibers = describe(o.s.fibers.list(o.only)); len(d.Fibers)+d.Tasks == 0 || o.s.survey() != v {
 		return nil, time.Duration(step)
 	}
 	return d, nothing
@@ -165,12 +169,8 @@ func stepOf(limit clock.Instant) clock.Instant {
 	return min(max(limit/looksPerLimit, shortestStep), longestStep)
 }
 
-// mostGoroutines is how many goroutines a program may have for reports to have their stacks. To write 1,000 of them
-// stops the program for some 50 ms.
-const mostGoroutines = 10_000
-
-// report describes which of the fibers are blocked without a deadline. If none is, it does not stop the program.
-func report(fibers []*Fiber) (list []FiberReport) {
+// describe reports which of the fibers are blocked without a deadline. If none is, it does not stop the program.
+func describe(fibers []*Fiber) (list []FiberReport) {
 	slices.SortFunc(fibers, func(a, b *Fiber) int { return cmp.Or(a.maker.id-b.maker.id, a.id-b.id) })
 	names := make(map[uintptr]string) // of fibers that may hold what others wait for
 	for _, f := range fibers {
@@ -199,9 +199,9 @@ func report(fibers []*Fiber) (list []FiberReport) {
 	if list == nil {
 		return nil
 	}
-	traces, _ := goroutine.All(mostGoroutines)
+	traces, _ := report.Traces()
 	for i, number := range goroutines {
-		list[i].Stack, list[i].Call = waitIn(traces[number].Frames())
+		list[i].Stack, list[i].Call = report.WaitIn(traces[number].Frames())
 	}
 	return list
 }
@@ -220,113 +220,4 @@ func (f *Fiber) awaited() (task string, waits park.Awaited, blocked bool) {
 	}
 	waits = f.awaits // read before mark compares the word
 	return task, waits, f.mark(old, old)
-}
-
-// Deadlock is the error of a scheduler that runs nothing, and in which fibers are blocked without a deadline or tasks
-// cannot begin. Only a thread outside of it could still notify the fibers. It wraps ErrDeadlock.
-type Deadlock struct {
-	Scheduler string
-	After     time.Duration // for how long nothing has happened
-	Fibers    []FiberReport // all of them, by worker
-	Later     int           // further fibers, whose deadlines lie more than a second ahead
-	Tasks     int           // that cannot begin, since no fiber can be made: Config.Exhausted was told why
-}
-
-// mostListed is how many fibers the text of a report lists.
-const mostListed = 20
-
-// Error is the text of the report. It lists 20 fibers at most; Fibers has them all.
-func (d *Deadlock) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%v: %s: ", ErrDeadlock, d.Scheduler)
-	if len(d.Fibers) > 0 {
-		fmt.Fprintf(&b, "%d fibers are blocked, and nothing runs that could wake one: "+
-			"wake them, or give their waits a deadline; ", len(d.Fibers))
-	}
-	fmt.Fprintf(&b, "nothing has happened for %v", d.After)
-	for _, f := range d.Fibers[:min(mostListed, len(d.Fibers))] {
-		fmt.Fprintf(&b, "\n\t%v", f)
-	}
-	if more := len(d.Fibers) - mostListed; more > 0 {
-		fmt.Fprintf(&b, "\n\tand %d more", more)
-	}
-	if d.Later > 0 {
-		fmt.Fprintf(&b, "\n\tand %d with deadlines that are far ahead", d.Later)
-	}
-	if d.Tasks > 0 {
-		fmt.Fprintf(&b, "\n\tand %d tasks cannot begin: no fiber can be made for them (Config.Exhausted)", d.Tasks)
-	}
-	return b.String()
-}
-
-// Unwrap returns ErrDeadlock.
-func (d *Deadlock) Unwrap() error { return ErrDeadlock }
-
-// FiberReport is a fiber in a Deadlock: where it is blocked, and for what. The last three fields may be unknown.
-type FiberReport struct {
-	Worker int             // the number of the worker that has made it
-	Fiber  int             // its number among the fibers of that worker
-	Task   string          // the name of its task, if that has one
-	Stack  []runtime.Frame // from the function that waits outwards; none in a program of more than 10,000 goroutines
-	Call   string          // the method that blocks it, like "fibersync.(*Mutex).Lock"
-	For    string          // the lock or channel and its holder, as far as they are known; or empty
-}
-
-// String is one line: the fiber, the place of the wait, and what would end it.
-func (b FiberReport) String() string {
-	task := ""
-	if b.Task != "" {
-		task = fmt.Sprintf(" (%s)", b.Task)
-	}
-	text := fmt.Sprintf("worker %d fiber %d%s: %v", b.Worker, b.Fiber, task, Yielded)
-	if b.Call != "" {
-		text += " by " + b.Call
-	}
-	if b.For != "" {
-		text += " of " + b.For
-	}
-	if len(b.Stack) > 0 {
-		f := b.Stack[0]
-		text += fmt.Sprintf(" in %s (%s:%d)", f.Function, f.File, f.Line)
-	}
-	if remedy := b.remedy(); remedy != "" {
-		text += ": " + remedy
-	}
-	return text
-}
-
-// remedies are what ends a wait, by how FiberReport.Call begins.
-var remedies = []struct{ call, remedy string }{
-	{"sched.(*Fiber).Wait", "make the predicate true, and notify the fiber"},
-	{"fibersync.(*Mutex).", lockRemedy},
-	{"fibersync.(*RWMutex).", lockRemedy},
-	{"fibersync.(*Channel[...]).Send", "receive from the channel, or give it capacity"},
-	{"fibersync.(*Channel[...])", "send to the channel, or close it"},
-	{"fibersync.Select", "make one of the cases possible, or call TrySelect"},
-	{"fibersync.(*Cond).", "change what the condition is about, and signal it after that"},
-	{"fibersync.(*Event).", "signal the event"},
-	{"fibersync.WaitAny", "signal one of the events"},
-	{"fibersync.(*WaitGroup).", "call Done as often as Add has counted"},
-	{"fibersync.(*Latch).", "count the latch down to 0"},
-	{"fibersync.(*Barrier).", "let as many parties arrive as the barrier has"},
-	{"fibersync.(*Once).", "let the function of the first Do return; it must not call Do of the same Once"},
-	{"fibersync.(*Semaphore).", "release as many units as are waited for"},
-	{"fibersync.(*Future[...])", "settle the promise"},
-	{"fibersync.(*Ticket).", "call Done on the ticket before it"},
-	{"fibersync.(*BoundedPool[...])", "put an item back"},
-}
-
-const lockRemedy = "unlock it before its holder waits"
-
-// remedy is what would end the wait, if that is known.
-func (b FiberReport) remedy() string {
-	for _, r := range remedies {
-		if strings.HasPrefix(b.Call, r.call) {
-			if r.remedy == lockRemedy && !debug.On {
-				return lockRemedy + "; a build with -tags debug names the holder"
-			}
-			return r.remedy
-		}
-	}
-	return ""
 }

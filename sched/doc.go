@@ -12,8 +12,8 @@
 //	bind.go           a goroutine that is a worker for a time
 //	thread.go         the thread of a worker: its name, its processors
 //	groups.go         how scheduling groups are laid out
-//	deadlock.go       whether anything can still happen, and where fibers wait for what cannot come
-//	watchdog.go       the watchdog: what is stalled, and which goroutines may still wake a fiber
+//	deadlock.go       whether anything can still happen; watchdog.go: the watchdog, and which workers are stalled.
+//	                  Package fiberlab/sched/report has their reports
 //	device.go         where a worker sleeps and what it polls, such as a ring of input and output
 //	record.go         what a recorder learns; errors.go: what can be wrong with a call
 //

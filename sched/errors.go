@@ -5,6 +5,7 @@ import (
 
 	"fiberlab/internal/fault"
 	"fiberlab/sched/park"
+	"fiberlab/sched/report"
 )
 
 // What can be wrong with a call. Errors of this package wrap one of these and name
@@ -47,8 +48,8 @@ var (
 			"workers",
 	)
 	ErrClosed   = errors.New("the scheduler is closed: make a new one")
-	ErrDeadlock = errors.New("deadlock")
-	ErrStalled  = errors.New("stalled")
+	ErrDeadlock = report.ErrDeadlock
+	ErrStalled  = report.ErrStalled
 	ErrNoFiber  = park.ErrNoFiber
 	ErrNotMade  = park.ErrNotMade
 	ErrNotSelf  = errors.New("a fiber can only make itself wait: call it on sched.Current()")

@@ -2,13 +2,11 @@ package sched
 
 import (
 	"fmt"
-	"runtime"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"fiberlab/internal/clock"
+	"fiberlab/sched/report"
 )
 
 // Recorder is told what the fibers of a scheduler do. The one of package fiberlab/sched/trace keeps it.
@@ -128,7 +126,7 @@ func (f *Fiber) addDetails(t *Transition) {
 		}
 	}
 	if t.To == Yielded || t.To == Waiting {
-		if t.For = waitingCall(); f.awaits != nil {
+		if t.For = report.WaitingCall(); f.awaits != nil {
 			what, _ := f.awaits.Awaited()
 			t.For += " of " + what
 		}
@@ -170,58 +168,4 @@ func (w *Worker) RecordCompletions(n int) {
 	if w != nil && n > 0 {
 		w.recordTook(n, "")
 	}
-}
-
-// The packages whose functions are the wait itself, and not the place of it.
-var waitPackages = []string{
-	"fiberlab/sched.", "fiberlab/sched/park.", "fiberlab/sched/fibersync.", "fiberlab/sched/forkjoin.",
-	"fiberlab/internal/admission.",
-}
-
-// hasPrefix reports whether text begins with one of these.
-func hasPrefix(text string, prefixes []string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
-}
-
-// callsTask reports whether f calls the function of a task, or the function that Run was given.
-func callsTask(f runtime.Frame) bool {
-	switch f.Function {
-	case "fiberlab/sched.(*Fiber).execute", "fiberlab/sched.(*Fiber).runNamed", "fiberlab/sched.Run":
-		return true
-	}
-	return false
-}
-
-// waitIn returns which function of these packages a task has called that waits, from the stack of its fiber, and the
-// places of the task's own functions.
-func waitIn(stack []runtime.Frame) (list []runtime.Frame, call string) {
-	for _, f := range stack {
-		switch {
-		case callsTask(f):
-			return list, call
-		case hasPrefix(f.Function, waitPackages):
-			if len(list) == 0 {
-				call = strings.TrimPrefix(f.Function, "fiberlab/sched/")
-				call = strings.TrimPrefix(call, "fiberlab/")
-			}
-		case call != "": // what is further inside switches the fiber
-			list = append(list, f)
-		}
-	}
-	return list, call
-}
-
-// waitingCall names the function of this package or of the primitives that the calling task has called,
-// and in which it waits.
-func waitingCall() string {
-	var pcs [32]uintptr
-	var stack []runtime.Frame
-	for walk, more := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])]), true; more; {
-		var f runtime.Frame
-		f, more = walk.Next()
-		stack = append(stack, f)
-	}
-	_, call := waitIn(stack)
-	call, _, _ = strings.Cut(strings.ReplaceAll(call, "[...]", ""), ".func") // the body of an iterator
-	return call
 }

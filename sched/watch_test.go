@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/internal/clock"
-	"fiberlab/internal/goroutine"
 )
 
 // A judge counts looks: a program that was stopped for hours between two of them has not been quiet for hours.
@@ -98,18 +97,6 @@ func TestStallIsNotReportedAtTheFirstLook(t *testing.T) {
 	require.Len(t, stalls, 1)
 	assert.Equal(t, 1, stalls[0].Tasks)
 	assert.Contains(t, stalls[0].Error(), "net.(*pipe).Read")
-}
-
-// A task that computes may wait for the collector, or in a coroutine of package iter.
-func TestWhatBlocksTheThread(t *testing.T) {
-	for state, want := range map[string]bool{
-		"chan receive": true, "select": true, "sync.Mutex.Lock": true, "sleep": true, "IO wait": true,
-		"running": false, "runnable": false, "preempted": false, "coroutine": false,
-		"GC assist marking": false, "GC assist wait": false, "wait for GC cycle": false, "stopping the world": false,
-		"syscall": false, // in C
-	} {
-		assert.Equal(t, want, blocksThread(goroutine.Trace{State: state}), state)
-	}
 }
 
 // A look does not meet a fiber that begins on another thread half-made.

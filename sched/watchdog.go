@@ -2,14 +2,12 @@ package sched
 
 import (
 	"cmp"
-	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"fiberlab/internal/clock"
-	"fiberlab/internal/goroutine"
+	"fiberlab/sched/report"
 )
 
 // watch is the watchdog: it reports deadlocks to Config.Deadlocked, and stalls to Config.Stalled, each once, until over
@@ -144,50 +142,9 @@ func (w *Worker) blockedStack() []runtime.Frame {
 	if i < 0 {
 		return nil
 	}
-	traces, _ := goroutine.All(mostGoroutines)
-	t := traces[fibers[i].goroutine]
-	stack := t.Frames()
-	if end := slices.IndexFunc(stack, callsTask); end > 0 && blocksThread(t) {
-		return stack[:end]
-	}
-	return nil
+	traces, _ := report.Traces()
+	return report.BlockedTask(traces[fibers[i].goroutine])
 }
-
-// blocking are how the states begin in which a goroutine waits for what the program, a timer or the kernel does; in
-// others it may wait for the collector.
-var blocking = []string{"chan ", "select", "sync.", "sleep", "IO wait"}
-
-// blocksThread reports whether a task on that goroutine is in a call of Go that blocks its thread.
-func blocksThread(t goroutine.Trace) bool {
-	return hasPrefix(t.State, blocking) || t.State == "semacquire" && (t.At("sync.") || t.At("internal/poll.")) ||
-		t.State == "syscall" && t.In("syscall.") // else it is in C
-}
-
-// Stall is the error of a worker that has been in one task for long, while fibers or tasks wait for it. The task is in
-// a call that blocks the thread, such as a receive from a Go channel. It wraps ErrStalled.
-type Stall struct {
-	Scheduler string
-	Worker    int             // its number
-	After     time.Duration   // for how long, at least
-	Fibers    int             // that are blocked or ready, and can only go on on this worker
-	Tasks     int             // that only this worker can begin
-	Stack     []runtime.Frame // of the task, the innermost function first
-}
-
-// Error is the text of the report.
-func (s *Stall) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%v: %s: worker %d has been in one task for %v, in a call that blocks the thread, while %d fibers "+
-		"and %d tasks wait for it: in place of this call, use a primitive of package fibersync (Channel, Select, Sleep, "+
-		"Mutex), or make the call by fibersync.BlockingCall", ErrStalled, s.Scheduler, s.Worker, s.After, s.Fibers, s.Tasks)
-	for _, f := range s.Stack {
-		fmt.Fprintf(&b, "\n\t%s (%s:%d)", f.Function, f.File, f.Line)
-	}
-	return b.String()
-}
-
-// Unwrap returns ErrStalled.
-func (s *Stall) Unwrap() error { return ErrStalled }
 
 // outsideMayWake reports whether another scheduler, or a goroutine that is none of the workers, may come to wake a
 // fiber of s. All workers of s sleep. A timer of package time, and a thread of C that has not called Go yet, are no
@@ -196,31 +153,11 @@ func (s *Scheduler) outsideMayWake() bool {
 	if workersTaken.Load() > int64(len(s.everyWorker())) {
 		return true // a fiber of another scheduler may have a deadline
 	}
-	traces, ok := goroutine.All(mostGoroutines)
+	traces, ok := report.Traces()
 	for _, t := range traces {
-		if mayWake(t) {
+		if report.MayWake(t) {
 			return true
 		}
 	}
 	return !ok
-}
-
-// needsGoroutine are how the states begin in which a goroutine waits until another goroutine does something.
-var needsGoroutine = []string{"chan send", "chan receive (nil", "select (no", "sync.", "semacquire", "coroutine"}
-
-// mayWake reports whether the goroutine may come to wake a fiber, although no fiber and no other goroutine does
-// anything. Where it receives or selects, a timer may end that.
-func mayWake(t goroutine.Trace) bool {
-	switch {
-	case t.At("fiberlab/fiber"), t.In("fiberlab/sched.(*Fiber).main("), t.In("fiberlab/sched.(*Worker).waitForWork("):
-		return false // a fiber that is suspended, or a worker that sleeps
-	case t.In("fiberlab/sched.(*Scheduler).watch("), t.In("fiberlab/sched.(*Worker).watchUnbind("),
-		t.In("fiberlab/sched.(*Scheduler).close("):
-		return false // it waits for the workers
-	case t.In("testing.(*T).Run("), t.In("created by runtime/"):
-		return false // it waits for a test, or writes a profile or a trace
-	case t.In("fiberlab/sched/park.(*Goroutine).Park("):
-		return t.In("fiberlab/sched/park.Until.Await(") // it has a deadline, or a context
-	}
-	return !hasPrefix(t.State, needsGoroutine)
 }

@@ -20,7 +20,7 @@ var completed = map[string]bool{
 	"fiber.ErrBackend": true, "fiber.ErrUnsupported": true, "fiber.ErrStackSize": true,
 	"stack.ErrSize": true, "stack.ErrGuard": true, "stack.ErrExhausted": true, "stack.ErrForeign": true,
 	"stack.ErrNotInUse": true, "stack.ErrInUse": true,
-	"sched.ErrAffinity": true, "sched.ErrPolicy": true, "sched.ErrDeadlock": true, "sched.ErrStalled": true,
+	"sched.ErrAffinity": true, "sched.ErrPolicy": true, "report.ErrDeadlock": true, "report.ErrStalled": true,
 	"uring.ErrDriver": true, "uring.ErrUnavailable": true,
 }
 
@@ -31,7 +31,7 @@ var facts = map[string]bool{"park.ErrDeadline": true, "fibersync.ErrUnfinished":
 func TestErrorsNameTheirRemedies(t *testing.T) {
 	found := 0
 	for _, dir := range []string{
-		"fiber", "stack", "sched", "sched/park", "sched/fibersync", "sched/forkjoin", "sched/uring",
+		"fiber", "stack", "sched", "sched/park", "sched/report", "sched/fibersync", "sched/forkjoin", "sched/uring",
 		"sched/uring/fiberio", "sched/uring/dispatch",
 	} {
 		for _, value := range errorValues(t, filepath.Join(root, dir)) {
