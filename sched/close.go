@@ -183,14 +183,14 @@ func (s *Scheduler) closeQueues(v survey) bool {
 	closed := true
 	s.policy.setClosed(true)
 	for _, w := range s.workers {
-		closed = closed && w.mailbox.close()
+		closed = closed && w.mailbox.Close()
 	}
 	if closed && s.survey() == v {
 		return true
 	}
 	s.policy.setClosed(false)
 	for _, w := range s.workers {
-		w.mailbox.reopen()
+		w.mailbox.Open()
 	}
 	return false
 }
@@ -223,7 +223,7 @@ func (s *Scheduler) signalClose() {
 // worker, Close has found that out before. The worker of a goroutine that unbinds looks itself: if nothing is left, it
 // closes its mailbox, so that no task comes any more.
 func (w *Worker) finished() bool {
-	return w.mode == multiThreaded || !w.hasLocal() && w.blocked.load() == 0 && w.mailbox.close()
+	return w.mode == multiThreaded || !w.hasLocal() && w.blocked.load() == 0 && w.mailbox.Close()
 }
 
 // shutDown has the worker end as soon as nothing is left for it to do. A multi-threaded one closes done then.

@@ -136,7 +136,7 @@ func TestUnbindReportsTheTaskThatItBegan(t *testing.T) {
 func TestTaskIsNotRefusedWhileCloseLooks(t *testing.T) {
 	s, err := New(Config{Workers: 2})
 	require.NoError(t, err)
-	require.True(t, s.workers[1].mailbox.close())
+	require.True(t, s.workers[1].mailbox.Close())
 	enqueued := make(chan error, 1)
 	require.NoError(t, s.EnqueueOn(0, Task{Func: func() { enqueued <- s.EnqueueOn(1, Task{Func: func() {}}) }}))
 	select {
@@ -145,7 +145,7 @@ func TestTaskIsNotRefusedWhileCloseLooks(t *testing.T) {
 		enqueued <- nil
 	case <-time.After(10 * time.Millisecond):
 	}
-	s.workers[1].mailbox.reopen()
+	s.workers[1].mailbox.Open()
 	require.NoError(t, <-enqueued)
 	require.NoError(t, s.Close())
 	require.EqualValues(t, 2, s.Stats().Tasks)

@@ -78,8 +78,8 @@ func (s *Scheduler) visit() survey {
 	var blocked, waiting uint64
 	for _, w := range workers {
 		v.pending += w.pendingOpen() + int(w.pinned.load())
-		if !w.mailbox.empty() {
-			v.pending++ // mailbox.tasks would also count a message that a closed mailbox is about to refuse
+		if !w.mailbox.Empty() {
+			v.pending++ // mailed would also count a message that a closed mailbox is about to refuse
 			v.quiet = false
 		}
 		v.quiet = v.quiet && (w.word.Asleep() || w.isDone())

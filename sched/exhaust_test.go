@@ -274,10 +274,10 @@ func TestTasksOnTheirWayAreCounted(t *testing.T) {
 	require.True(t, before.over())
 	w.word.Work()
 	w.local.retry = clock.Never
-	require.True(t, w.mailbox.putTask(someTask))
-	message := w.mailbox.take()
+	require.True(t, w.keep(someTask, nil))
+	message := w.mailbox.Take()
 	require.False(t, func() bool { v := s.survey(); return v.over() }())
-	w.pushTask(message.entry)
+	w.pushTask(message.Value)
 	w.fallAsleep()
 	after := s.survey()
 	require.False(t, after.over())

@@ -9,6 +9,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
+	"fiberlab/internal/queue"
 	"fiberlab/sched/park"
 )
 
@@ -45,7 +46,7 @@ type Fiber struct {
 
 	goroutine uint64 // its goroutine's number, once self is set; for reports
 
-	message message // for its home's mailbox
+	message queue.Message[runnable] // for its home's mailbox
 
 	// Only the fiber itself uses these.
 	timer      timer

@@ -220,7 +220,7 @@ func (w *Worker) ends() bool { return w.shutdown.Load() && (w.finished() || w.gi
 // nothingDue reports whether a fiber that is ready can go on at once: there is no message, no deadline, and the worker
 // neither gives up nor is short.
 func (w *Worker) nothingDue() bool {
-	return w.mailbox.head.Load() == nil && w.timers.next() == clock.Never &&
+	return w.mailbox.Empty() && w.timers.next() == clock.Never &&
 		w.stuck.Load() == nil && !w.short()
 }
 

@@ -95,7 +95,7 @@ func (w *Worker) passTasks() {
 func (w *Worker) addIdle() error {
 	s := w.scheduler
 	f := &Fiber{maker: w, record: w.record, id: int(w.made.load()) + 1}
-	f.message.entry = ofFiber(f)
+	f.message.Value = ofFiber(f)
 	f.worker.Store(w)
 	if !w.sharesFibers() {
 		f.home = w

@@ -86,7 +86,7 @@ func (s *Scheduler) keepCounts(w *Worker) {
 
 // pendingLocal is how many tasks that no other worker may begin wait for w.
 func (w *Worker) pendingLocal() int {
-	n := w.mailbox.tasks.Load() // before pinned, see takeMessages
+	n := w.mailed.Load() // before pinned, see takeMessages
 	return int(n) + int(w.pinned.load())
 }
 

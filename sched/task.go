@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"fiberlab/internal/admission"
+	"fiberlab/internal/queue"
 	"fiberlab/sched/park"
 )
 
@@ -199,7 +200,9 @@ func (w *Worker) keep(t runnable, caller *Worker) bool {
 		w.pushTask(t)
 		return true
 	}
-	if !w.mailbox.putTask(t) {
+	w.mailed.Add(1)
+	if !w.mailbox.Put(&queue.Message[runnable]{Value: t}, false) {
+		w.mailed.Add(-1)
 		return false
 	}
 	w.word.Notify()

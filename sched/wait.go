@@ -209,7 +209,7 @@ func (f *Fiber) deliver() {
 		home.local.ready.Push(f)
 		return
 	}
-	home.mailbox.put(&f.message)
+	home.mailbox.Put(&f.message, true)
 	home.word.Notify()
 }
 

@@ -27,7 +27,7 @@ func plantedWith(t *testing.T, cfg Config) (*Worker, *Fiber) {
 	s := newScheduler(cfg)
 	w := s.workers[0]
 	f := &Fiber{maker: w, id: 5}
-	f.message.entry = ofFiber(f)
+	f.message.Value = ofFiber(f)
 	for _, w := range s.workers {
 		w.local.main = &Fiber{maker: w, home: w}
 		w.local.main.word.Store(uint64(Running))
@@ -42,7 +42,10 @@ func plantedWith(t *testing.T, cfg Config) (*Worker, *Fiber) {
 
 // readied is how many fibers have been put where it will be run.
 func readied(w *Worker) int {
-	n := len(w.mailbox.list())
+	n := 0
+	for m := w.mailbox.Take(); m != nil; m = m.Next() {
+		n++
+	}
 	if w.scheduler.migration != nil {
 		n += w.scheduler.policy.shared()
 	}

@@ -46,8 +46,11 @@ type Worker struct {
 	seek      func() bool   // the policy's seek, while the worker spins
 	done      chan struct{} // closed when a multi-threaded worker's thread is through
 
-	_       [2]cpu.CacheLinePad
-	mailbox mailbox // others write it
+	_ [2]cpu.CacheLinePad
+	// where other threads leave ready fibers, and tasks, that no other worker may run
+	mailbox queue.Inbox[runnable]
+	// how many tasks are in the mailbox, and a moment longer: those that are about to be put or are being taken count too
+	mailed atomic.Int64
 	// Fiber.self of the fiber that the worker runs; deliver must not find a fiber there that may run elsewhere
 	running atomic.Uint64
 	_       [2]cpu.CacheLinePad
@@ -219,7 +222,7 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	f.self.Store(uint64(fiber.Self()))
 	w.running.Store(f.self.Load())
 	f.goroutine = fiber.GoroutineNumber()
-	f.message.entry = ofFiber(f)
+	f.message.Value = ofFiber(f)
 	f.task = root.Task()
 	root.SetName(f.String())
 	root.SetValue((*parker)(f))
@@ -278,7 +281,7 @@ func (w *Worker) mustRunCaller(what string) {
 // poll moves messages of other threads, and fibers whose deadlines have passed, to the worker's queues.
 func (w *Worker) poll() {
 	w.mustRunCaller("poll")
-	if w.mailbox.head.Load() != nil {
+	if !w.mailbox.Empty() {
 		w.takeMessages()
 	}
 	if w.timers.next() != clock.Never {
@@ -295,19 +298,18 @@ func (w *Worker) poll() {
 // takeMessages moves all messages of the mailbox to the worker's local queues. The worker calls it on its thread.
 func (w *Worker) takeMessages() {
 	tasks := int64(0)
-	for l := w.mailbox.take(); l != nil; {
-		next := l.next
-		l.next = nil
-		if f := l.entry.fiber(); f != nil {
+	for m := w.mailbox.Take(); m != nil; {
+		r := m.Value
+		m = m.Next()
+		if f := r.fiber(); f != nil {
 			w.local.ready.Push(f)
 		} else {
-			w.pushTask(l.entry)
+			w.pushTask(r)
 			tasks++
 		}
-		l = next
 	}
 	if tasks > 0 {
-		w.mailbox.tasks.Add(-tasks) // after pinned, so that Stats overlooks none
+		w.mailed.Add(-tasks) // after pinned, so that Stats overlooks none
 	}
 }
 
@@ -322,75 +324,3 @@ func (w *Worker) pushTask(t runnable) {
 
 // hasLocal reports whether local holds anything to run.
 func (w *Worker) hasLocal() bool { return !w.local.ready.Empty() || !w.local.tasks.Empty() }
-
-// mailbox is where other threads leave messages for a worker: a ready fiber that no other worker may run, or a task
-// that no other worker may begin. It is a lock-free list. Any thread may put a message in front, and the worker takes
-// the whole list: no message is taken out of the middle, and none is lost.
-type mailbox struct {
-	head atomic.Pointer[message] // the latest
-	// how many messages have tasks, and a moment longer: messages that are about to be put or are being read count too
-	tasks atomic.Int64
-}
-
-// message is one entry of a mailbox.
-type message struct {
-	next  *message // the one before it
-	entry runnable
-}
-
-// closed stands in a mailbox that takes no more tasks.
-var closed = new(message)
-
-// putTask is put of a task.
-func (m *mailbox) putTask(t runnable) bool {
-	m.tasks.Add(1)
-	if m.put(&message{entry: t}) {
-		return true
-	}
-	m.tasks.Add(-1)
-	return false
-}
-
-// put leaves a message, which the sender must not touch again. It returns false if it takes no more tasks. A fiber
-// that is ready always finds room. The worker has to be woken afterwards. It does not block.
-func (m *mailbox) put(l *message) bool {
-	for {
-		head := m.head.Load()
-		l.next = head
-		if head == closed {
-			if l.entry.fiber() == nil {
-				return false
-			}
-			l.next = nil
-		}
-		if m.head.CompareAndSwap(head, l) {
-			return true
-		}
-	}
-}
-
-// empty reports whether there is no message.
-func (m *mailbox) empty() bool {
-	head := m.head.Load()
-	return head == nil || head == closed
-}
-
-// take returns all messages, the oldest first, linked by next. Only the worker may call it.
-func (m *mailbox) take() *message {
-	if m.empty() {
-		return nil
-	}
-	var oldest *message
-	for l := m.head.Swap(nil); l != nil; {
-		l, l.next, oldest = l.next, oldest, l
-	}
-	return oldest
-}
-
-// close makes put refuse tasks from now on, unless there are messages. It reports whether it did.
-func (m *mailbox) close() bool {
-	return m.head.CompareAndSwap(nil, closed) || m.head.Load() == closed
-}
-
-// reopen makes put accept tasks again, after close.
-func (m *mailbox) reopen() { m.head.CompareAndSwap(closed, nil) }

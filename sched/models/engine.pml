@@ -4,17 +4,17 @@
  *
  *   here       code                     what
  *   put        taskQueue.put            a task is queued
- *   post       Engine.beginElsewhere    a request comes into the mailbox by CompareAndSwap, unless there is noMore
+ *   post       Engine.beginElsewhere    a request comes into the mailbox unless that is closed
  *   kick       Engine.Kick              something has changed that the engine must look at: kicked.Store(true)
  *   wakeup     Engine.wakeup            if asleep: waking.Add(1), asleep.Swap(false), perhaps wake, waking.Add(-1)
  *   wake       ring.wake                write(2) to the eventfd
- *   openMail   Engine.openMail          mail.Swap(nil), and all is staged
+ *   openMail   Engine.openMail          all is taken out of the mailbox, and staged
  *   look       Engine.turn              asleep.Swap(true), then hasRequests, kicked, one after the other
  *   enter      fiberlab_ring_turn       watches the eventfd unless that is under way, and submits what is staged
  *   wait       io_uring_enter           until there is a completion
  *   collect    collect                  takes completions; those of the eventfd are counted
  *   idle       ring.idle                a turn that does not wait; if it has collected nothing, it waits, and collects
- *   deinit     Engine.deinit            mail.Swap(noMore), late requests are over, waits for waking to be 0, closes the ring
+ *   deinit     Engine.deinit            closes the mailbox, late requests are over, waits for waking to be 0, closes the ring
  *
  * The eventfd is watched by a poll request. It completes for each write, or once for several; it may end at any time, and then the next turn makes it anew. No
  * thread reads the eventfd, so the new request completes at once if anything was ever written.
@@ -34,7 +34,7 @@
  *   NO_REARM       the eventfd is not watched anew
  *   USED_UP        idle waits although its first turn has collected a wake-up
  *   NO_WAKING      deinit does not wait for threads that are about to wake
- *   LATE_LOST      deinit stores noMore without a look at what is there
+ *   LATE_LOST      deinit closes the mailbox without a look at what is there
  *   NO_REFUSAL     an engine that has ended takes requests
  */
 

@@ -13,7 +13,7 @@
  *   submit      group.submit             runQueue.push, wakeOne
  *   submit      group.pushPrivate        runQueue.push to a private queue; notifies its worker, or else wakeOne
  *   submit      groups.ready             pushes a fiber, wakeOne unless a worker spins and will look (leaves)
- *   submit      Worker.keep              mailbox.put, notify: a task that one worker alone may begin
+ *   submit      Worker.keep              mailbox.Put, notify: a task that one worker alone may begin
  *   submit      groups.submit            to another group, from which this one may steal
  *   next        group.next               pops from the shared queue and the private one, whichever is first
  *   seek        group.seek               looks there; then takes over from another private queue, then from another group

@@ -10,7 +10,7 @@
  *   notify        Word.Notify                looking -> busy, or asleep -> waking and FUTEX_WAKE, by CompareAndSwap
  *   sleep         Word.Sleep                 FUTEX_WAIT while the word is asleep; then state.Store(busy)
  *   submitter     stealing.submit, give      takes a worker out of asleep; push, notify; wakeOne if that is busy
- *                 Worker.keep                or mailbox.put, notify: a task that worker 0 alone may begin
+ *                 Worker.keep                or mailbox.Put, notify: a task that worker 0 alone may begin
  *   wakeOne       Set.WakeSleeper            takes workers out of asleep until one is notified
  *   poll          Worker.poll                empties the mailbox
  *   seek          stealing.seek              takes half of what lies at another worker, unless that is just being woken

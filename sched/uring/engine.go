@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fiberlab/internal/clock"
+	"fiberlab/internal/queue"
 	"fiberlab/sched"
 	"fiberlab/sched/park"
 )
@@ -35,8 +36,8 @@ type Engine struct {
 	submitted atomic.Int64 // requests that have been handed to the engine, and not to the kernel
 	running   atomic.Int64 // requests that the kernel carries out
 
-	unstaged []*Request              // there was no room for them in the last batch; the oldest first
-	mail     atomic.Pointer[Request] // from other threads, the latest first; noMore when the engine takes none
+	unstaged []*Request            // there was no room for them in the last batch; the oldest first
+	mail     queue.Inbox[*Request] // from other threads; closed when the engine takes none
 
 	dropped []Completion // of requests that are over without the proxy
 
@@ -53,9 +54,6 @@ type Engine struct {
 }
 
 var _ sched.Device = (*Engine)(nil)
-
-// noMore is the mail of an engine that has ended, or has not begun.
-var noMore = new(Request)
 
 // init makes the calling thread the engine's. It returns an error of openProxy.
 func (e *Engine) init(options Options) (err error) {
@@ -74,7 +72,7 @@ func (e *Engine) init(options Options) (err error) {
 		}
 	}
 	e.refuses, e.cancelled = false, 0
-	e.mail.Store(nil)
+	e.mail.Open()
 	return nil
 }
 
@@ -118,16 +116,10 @@ func (e *Engine) begin(r *Request) {
 // beginElsewhere is begin for any other thread. It returns false, and does nothing, if the engine has ended.
 func (e *Engine) beginElsewhere(r *Request) bool {
 	e.submitted.Add(r.counted())
-	for {
-		r.next = e.mail.Load()
-		if r.next == noMore {
-			r.next = nil
-			e.submitted.Add(-r.counted())
-			return false
-		}
-		if e.mail.CompareAndSwap(r.next, r) {
-			break
-		}
+	r.message.Value = r
+	if !e.mail.Put(&r.message, false) {
+		e.submitted.Add(-r.counted())
+		return false
 	}
 	e.wakeup()
 	return true
@@ -232,16 +224,9 @@ func (e *Engine) pollSubmit(limit time.Duration, brief bool) error {
 
 // openMail stages what others have sent, the oldest first.
 func (e *Engine) openMail() {
-	if !e.hasMail() {
-		return
-	}
-	var oldest *Request
-	for r := e.mail.Swap(nil); r != nil; {
-		r, r.next, oldest = r.next, oldest, r
-	}
-	for oldest != nil {
-		r := oldest
-		oldest, r.next = r.next, nil
+	for m := e.mail.Take(); m != nil; {
+		r := m.Value
+		m = m.Next()
 		e.stage(r)
 	}
 }
@@ -273,13 +258,7 @@ func (e *Engine) turn(limit time.Duration, brief bool) ([]Completion, error) {
 
 // hasRequests reports whether there are requests that have not been staged.
 func (e *Engine) hasRequests() bool {
-	return len(e.unstaged) > 0 || len(e.dropped) > 0 || e.hasMail()
-}
-
-// hasMail reports whether there are requests of other threads.
-func (e *Engine) hasMail() bool {
-	r := e.mail.Load()
-	return r != nil && r != noMore
+	return len(e.unstaged) > 0 || len(e.dropped) > 0 || !e.mail.Empty()
 }
 
 // Wake implements sched.Device.
@@ -390,7 +369,7 @@ func (e *Engine) cancelFrom(next int) int {
 
 // Refuses reports whether the engine takes no requests, and so cancels those that are under way. Any thread may call
 // it.
-func (e *Engine) Refuses() bool { return e.mail.Load() == noMore }
+func (e *Engine) Refuses() bool { return e.mail.Closed() }
 
 // Close: the ring ends when no request is under way.
 
@@ -416,9 +395,9 @@ func (e *Engine) drain() error {
 
 // closeMail refuses the requests of other threads from now on. Requests that are in the mailbox are over.
 func (e *Engine) closeMail() {
-	for r := e.mail.Swap(noMore); r != nil && r != noMore; {
-		late := r
-		r = r.next
+	for m := e.mail.TakeLast(); m != nil; {
+		late := m.Value
+		m = m.Next()
 		e.submitted.Add(-late.counted())
 		late.Completed(Completion{Result: -int32(syscall.ECANCELED)})
 	}

@@ -1,5 +1,7 @@
 package uring
 
+import "fiberlab/internal/queue"
+
 // Request is one operation, from the moment when it is handed to an engine until its last completion. Its maker keeps
 // what it points to alive, and in its place, for that long.
 type Request struct {
@@ -16,7 +18,7 @@ type Request struct {
 
 	Cancels *Request // OpCancel: what it is to end. That must not begin anew before this request is over
 
-	next *Request // in the mailbox of the engine
+	message queue.Message[*Request] // for the mailbox of the engine
 }
 
 // counted is 1 if the engine must not stop before the request is over, and 0 if it may.
