@@ -74,10 +74,10 @@ func (s *Scheduler) visit() survey {
 	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
 	workers := slices.Concat(s.workers, s.bound)
 	s.mu.Unlock()
-	v.pending = s.policy.shared()
+	v.pending = s.policy.pending()
 	var blocked, waiting uint64
 	for _, w := range workers {
-		v.pending += w.pendingOpen() + int(w.pinned.load())
+		v.pending += int(w.pinned.load())
 		if !w.mailbox.Empty() {
 			v.pending++ // mailed would also count a message that a closed mailbox is about to refuse
 			v.quiet = false

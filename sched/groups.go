@@ -102,9 +102,6 @@ type GroupStats struct {
 	Spinners uint64 // a worker that spun was notified
 	Sleepers uint64 // a worker that slept was woken
 
-	Shared  int // entries that wait in the queue that the group shares
-	Private int // entries that wait in the workers' private queues
-
 	StolenWithin uint64 // tasks and fibers that a worker has taken over from another worker's private queue
 	StolenAcross uint64 // tasks and fibers that have been stolen from other groups
 }
@@ -114,10 +111,8 @@ func (g *group) stats(number int) GroupStats {
 	s := GroupStats{
 		Group: number, Workers: len(g.workers),
 		NoWorker: g.none.Load(), Spinners: g.idle.Spinners.Load(), Sleepers: g.idle.Sleepers.Load(),
-		Shared: g.shared.waiting(),
 	}
 	for i, m := range g.members {
-		s.Private += m.private.waiting()
 		s.StolenWithin += m.within.load()
 		s.StolenAcross += m.across.load()
 		s.Done += g.workers[i].tasksDone.load()

@@ -26,10 +26,8 @@ type policy interface {
 	next(w *Worker) (runnable, bool)
 	// has reports whether next would find something for w, if no other worker is quicker. w.
 	has(w *Worker) bool
-	// pending is how many tasks wait in w's queues that others may run too; shared is how many tasks and fibers wait in
-	// queues of no worker in particular. Any thread.
-	pending(w *Worker) int
-	shared() int
+	// pending is how many tasks and fibers wait in the policy's queues. Any thread.
+	pending() int
 	// wakeOther wakes a worker that sleeps and can take what w has found, if any does. w.
 	wakeOther(w *Worker)
 

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"math"
 	"sync/atomic"
 
 	"fiberlab/internal/idle"
@@ -145,10 +146,9 @@ func (p *groups) ready(f *Fiber, caller *Worker) {
 	}
 }
 
-// shared implements policy: it adds up the shared queues of all groups.
-func (p *groups) shared() (n int) {
+func (p *groups) pending() (n int) {
 	for _, g := range p.all {
-		n += g.shared.waiting()
+		n += g.waiting(math.MaxInt)
 	}
 	return n
 }
@@ -161,7 +161,6 @@ func (p *groups) setClosed(closed bool) {
 
 // These implement policy and migration by the steps of w in its group; see member.
 
-func (p *groups) pending(w *Worker) int                 { return p.members[w.id].private.waiting() }
 func (p *groups) wakeOther(w *Worker)                   { p.members[w.id].group.wakeAny() }
 func (p *groups) next(w *Worker) (runnable, bool)       { return p.members[w.id].next() }
 func (p *groups) nextFiber(w *Worker, past bool) *Fiber { return p.members[w.id].nextFiber(past) }
@@ -313,7 +312,7 @@ func (m *member) found() {
 		takes = 0
 	}
 	switch {
-	case (takes == 0 || w.local.spun || m.brought) && g.waiting() > takes:
+	case (takes == 0 || w.local.spun || m.brought) && g.waiting(2) > takes:
 		g.wakeAny()
 	case w.local.spun:
 		g.idle.LeaveWake(m.worker.number)
@@ -331,11 +330,10 @@ func (m *member) found() {
 // leaves implements migration. What waits in the private queue is the worker's own.
 func (m *member) leaves() bool { return m.private.empty() && m.group.shared.leaves() }
 
-// waiting is how many entries wait in the queues of the group: all of the shared one, and of private ones until it is
-// certain that there are two.
-func (g *group) waiting() int {
+// waiting is how many entries wait in the queues of the group. It looks no further when it has found enough.
+func (g *group) waiting(enough int) int {
 	n := g.shared.waiting()
-	for k := 0; k < len(g.members) && n < 2; k++ {
+	for k := 0; k < len(g.members) && n < enough; k++ {
 		n += g.members[k].private.waiting()
 	}
 	return n

@@ -35,17 +35,16 @@ func (p *roundRobin) ready(f *Fiber, caller *Worker) {
 
 func (p *roundRobin) next(*Worker) (runnable, bool)         { return p.queue.pop() }
 func (p *roundRobin) nextFiber(_ *Worker, past bool) *Fiber { return p.queue.popFiber(past) }
-func (p *roundRobin) shared() int                           { return p.queue.waiting() }
+func (p *roundRobin) pending() int                          { return p.queue.waiting() }
 func (p *roundRobin) leaves(*Worker) bool                   { return p.queue.leaves() }
 func (p *roundRobin) setClosed(closed bool)                 { p.queue.setClosed(closed) }
 func (p *roundRobin) wakeOther(*Worker)                     { p.idle.WakeOne() }
 func (p *roundRobin) has(*Worker) bool                      { return !p.queue.empty() }
-func (p *roundRobin) pending(*Worker) int                   { return 0 }
 func (p *roundRobin) seek(w *Worker, _ bool) bool           { return p.has(w) && !p.leaves(w) }
 
 // found passes a wake-up on for what is left: w takes one thing at a time.
 func (p *roundRobin) found(w *Worker) {
-	if p.shared() > 1 || w.hasLocal() && p.has(w) {
+	if p.pending() > 1 || w.hasLocal() && p.has(w) {
 		p.idle.WakeOne()
 	}
 }

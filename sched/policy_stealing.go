@@ -105,10 +105,15 @@ func (p *stealing) next(w *Worker) (runnable, bool) {
 	return r, ok
 }
 
-func (p *stealing) wakeOther(*Worker)     { p.wakeSleeper() }
-func (p *stealing) has(w *Worker) bool    { return !p.queues[w.id].empty() }
-func (p *stealing) pending(w *Worker) int { return p.queues[w.id].waiting() }
-func (p *stealing) shared() int           { return 0 }
+func (p *stealing) wakeOther(*Worker)  { p.wakeSleeper() }
+func (p *stealing) has(w *Worker) bool { return !p.queues[w.id].empty() }
+
+func (p *stealing) pending() (n int) {
+	for _, q := range p.queues {
+		n += q.waiting()
+	}
+	return n
+}
 
 func (p *stealing) setClosed(closed bool) {
 	for _, q := range p.queues {

@@ -43,8 +43,8 @@ func (w *Worker) shiftWake(d time.Duration) { w.word.WokenAt.Add(int64(d)) }
 // given is how many tasks each worker has.
 func given(s *Scheduler) []int {
 	var list []int
-	for _, w := range s.workers {
-		list = append(list, s.policy.pending(w))
+	for _, q := range s.policy.(*stealing).queues {
+		list = append(list, q.waiting())
 	}
 	return list
 }

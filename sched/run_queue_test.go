@@ -215,13 +215,14 @@ func filled(tasks int) *group {
 	return g
 }
 
-// Stats says how many entries wait in the queues of a group.
-func TestGroupStatsOfQueues(t *testing.T) {
+// Entries that wait in private queues are pending too.
+func TestGroupsCountWhatIsPending(t *testing.T) {
 	g := filled(3)
 	m := &member{group: g, worker: new(Worker), private: new(runQueue)}
-	g.workers, g.members = []*Worker{m.worker}, []*member{m}
+	g.members = []*member{m}
 	m.private.push(ofTask(func() {}, 0), true)
-	got := g.stats(0)
-	require.Equal(t, 3, got.Shared)
-	require.Equal(t, 1, got.Private)
+	m.private.push(ofTask(func() {}, 0), true)
+	p := &groups{all: []*group{g, filled(1)}}
+	require.Equal(t, 6, p.pending())
+	require.Equal(t, 3, g.waiting(2), "enough, without a look at the private queue")
 }

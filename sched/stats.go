@@ -50,7 +50,7 @@ func (s *Scheduler) Stats() Stats {
 	s.mu.Lock()
 	workers, sum := slices.Concat(s.workers, s.bound), s.unbound
 	s.mu.Unlock()
-	sum.Workers, sum.Pending = make([]WorkerStats, len(workers)), s.policy.shared()
+	sum.Workers, sum.Pending = make([]WorkerStats, len(workers)), s.policy.pending()
 	var fibers, blocked uint64
 	for i, w := range workers {
 		of := w.stats()
@@ -59,7 +59,7 @@ func (s *Scheduler) Stats() Stats {
 		sum.Stolen += of.Stolen
 		sum.Made += w.made.load()
 		sum.Idle += int(w.idling.load())
-		sum.Pending += w.pendingLocal() + w.pendingOpen()
+		sum.Pending += w.pendingLocal()
 		fibers += 1 + w.made.load() - w.gone.load()
 		blocked += w.blocked.load()
 	}
@@ -88,14 +88,6 @@ func (s *Scheduler) keepCounts(w *Worker) {
 func (w *Worker) pendingLocal() int {
 	n := w.mailed.Load() // before pinned, see takeMessages
 	return int(n) + int(w.pinned.load())
-}
-
-// pendingOpen is how many tasks wait in the worker's queues that others may begin too.
-func (w *Worker) pendingOpen() int {
-	if w.mode != multiThreaded {
-		return 0
-	}
-	return w.scheduler.policy.pending(w)
 }
 
 // stats is what the worker has counted.

@@ -125,7 +125,7 @@ func (w *Worker) waitedFor(still bool) (fibers, tasks int) {
 		fibers = int(w.blocked.load())
 	}
 	if still && w.mode == multiThreaded {
-		tasks += w.pendingOpen() + w.scheduler.policy.shared()
+		tasks += w.scheduler.policy.pending()
 		if w.timers.next() <= clock.Now() {
 			fibers++
 		}

@@ -47,7 +47,7 @@ func readied(w *Worker) int {
 		n++
 	}
 	if w.scheduler.migration != nil {
-		n += w.scheduler.policy.shared()
+		n += w.scheduler.policy.pending()
 	}
 	return n
 }
