@@ -118,7 +118,7 @@ func (s *Scheduler) close(ctx context.Context, limit time.Duration) error {
 	deadlocks := deadlockJudge{s: s, limit: clock.Instant(limit)}
 	ask, untilAsk := clock.After(DefaultGiveUpAfter), DefaultGiveUpAfter
 	for {
-		unbound := s.closeIfUnbound()                // step 1
+		unbound := s.refuseOutside()                 // step 1
 		v := s.survey()                              // step 2
 		if unbound && v.over() && s.closeQueues(v) { // step 3
 			break
@@ -135,7 +135,7 @@ func (s *Scheduler) close(ctx context.Context, limit time.Duration) error {
 			ask = clock.After(untilAsk)
 		}
 		if err != nil {
-			s.openOutside()
+			s.admitOutside()
 			return err
 		}
 		if v.bound > 0 && again < 0 {
@@ -155,9 +155,9 @@ func (s *Scheduler) close(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// closeIfUnbound lets no goroutine bind the scheduler any more, nor enqueue tasks from outside, if no
-// goroutine binds it now. It reports whether that is so.
-func (s *Scheduler) closeIfUnbound() bool {
+// refuseOutside makes Bind, and Enqueue from outside, fail from now on, unless a goroutine binds the scheduler. It
+// reports whether they fail.
+func (s *Scheduler) refuseOutside() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.bound) == 0 {
@@ -169,8 +169,8 @@ func (s *Scheduler) closeIfUnbound() bool {
 	return s.closing.Load()
 }
 
-// openOutside takes closeIfUnbound back.
-func (s *Scheduler) openOutside() {
+// admitOutside makes them succeed again.
+func (s *Scheduler) admitOutside() {
 	if s.room != nil {
 		s.room.Reopen()
 	}

@@ -18,8 +18,7 @@ import (
 // The caller must not poll before it takes what was found: policy.found has to know all that the worker could run
 // first. Else something that the worker was woken for might wait while other workers sleep.
 //
-// The order prevents lost wake-ups. The worker says in its word that it looks, then looks for work, and only then
-// sleeps. Others put work where the worker looks, and then notify it. See package idle.
+// Its word says that the worker looks before it does. Package idle says why no wake-up is lost then.
 func (w *Worker) waitForWork(f *Fiber) {
 	w.mustRunCaller("waitForWork")
 	w.dry.add(1)
@@ -134,7 +133,7 @@ func (w *Worker) sleepUntilDeadline() {
 	w.sleeps.add(1)
 }
 
-// How a worker sleeps is decided by one rule, in the order of these questions:
+// wayToSleep decides how the worker, which is about to sleep until then at most, sleeps. It asks in this order:
 //
 //  1. Has it a device? It sleeps there.
 //  2. Has it no thread to itself? It parks as any goroutine.
@@ -152,8 +151,6 @@ func (w *Worker) sleepUntilDeadline() {
 // wake a thread where another worker computes, and leave it there for some ms while the other processor is idle.
 //
 // The timers of the kernel are finer than the runtime's, which waits for whole milliseconds.
-
-// wayToSleep decides how the worker, which is about to sleep until then at most, sleeps.
 func (w *Worker) wayToSleep(until clock.Instant) idle.Way {
 	o := &w.local
 	switch {
