@@ -145,8 +145,11 @@ func Grade(ctx context.Context, o Options) (*Book, error) {
 		return nil, err
 	}
 	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, fmt.Errorf("%s: another run grades into it: wait for its end", o.Out)
+	// A child that a run was just starting when it was killed has the lock until it executes its program.
+	for began := time.Now(); unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil; time.Sleep(time.Millisecond) {
+		if time.Since(began) > 2*time.Second || ctx.Err() != nil {
+			return nil, fmt.Errorf("%s: another run grades into it: wait for its end", o.Out)
+		}
 	}
 	seed, err := o.settle()
 	if err != nil {

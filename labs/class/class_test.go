@@ -11,8 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"fiberlab/labs/catalogue"
 	"fiberlab/labs/grade"
@@ -106,6 +108,10 @@ func TestGrade(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "=right", "swap.S"), []byte("nonsense"), 0o600))
 	var told []string
 	o.Progress = func(done, of int, r *Record) { told = append(told, r.Student) }
+	held, err := os.Open(out)
+	require.NoError(t, err)
+	require.NoError(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
+	time.AfterFunc(50*time.Millisecond, func() { _ = held.Close() }) // as what a killed run has left does
 	again, err := Grade(t.Context(), o)
 	require.NoError(t, err)
 	require.Len(t, told, 6)
@@ -128,6 +134,12 @@ func TestGrade(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &written))
 	require.Len(t, written.Students, 6)
 
+	held, err = os.Open(out)
+	require.NoError(t, err)
+	require.NoError(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
+	_, err = Grade(t.Context(), o)
+	require.ErrorContains(t, err, "another run grades into it")
+	require.NoError(t, held.Close())
 	seed = 8
 	_, err = Grade(t.Context(), o)
 	require.ErrorContains(t, err, "was begun with another folder of submissions, lab, architecture, seed, points or build")
