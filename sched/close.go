@@ -169,7 +169,7 @@ func (s *Scheduler) refuseOutside() bool {
 	return s.closing.Load()
 }
 
-// admitOutside makes them succeed again.
+// admitOutside takes back what refuseOutside has done.
 func (s *Scheduler) admitOutside() {
 	if s.room != nil {
 		s.room.Reopen()

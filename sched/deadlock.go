@@ -74,7 +74,7 @@ func (s *Scheduler) visit() survey {
 	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
 	workers := slices.Concat(s.workers, s.bound)
 	s.mu.Unlock()
-	v.pending = s.policy.pending()
+	v.pending = s.policy.pending(nil)
 	var blocked, waiting uint64
 	for _, w := range workers {
 		v.pending += int(w.pinned.load())

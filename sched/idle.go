@@ -18,7 +18,7 @@ import (
 // The caller must not poll before it takes what was found: policy.found has to know all that the worker could run
 // first. Else something that the worker was woken for might wait while other workers sleep.
 //
-// Its word says that the worker looks before it does. Package idle says why no wake-up is lost then.
+// First the worker's word says that it looks, and then it looks. Package idle says why no wake-up is lost then.
 func (w *Worker) waitForWork(f *Fiber) {
 	w.mustRunCaller("waitForWork")
 	w.dry.add(1)

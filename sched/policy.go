@@ -26,8 +26,8 @@ type policy interface {
 	next(w *Worker) (runnable, bool)
 	// has reports whether next would find something for w, if no other worker is quicker. w.
 	has(w *Worker) bool
-	// pending is how many tasks and fibers wait in the policy's queues. Any thread.
-	pending() int
+	// pending is how many tasks and fibers wait in the queues that w takes from; nil stands for all workers. Any thread.
+	pending(w *Worker) int
 	// wakeOther wakes a worker that sleeps and can take what w has found, if any does. w.
 	wakeOther(w *Worker)
 

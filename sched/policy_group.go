@@ -146,7 +146,10 @@ func (p *groups) ready(f *Fiber, caller *Worker) {
 	}
 }
 
-func (p *groups) pending() (n int) {
+func (p *groups) pending(w *Worker) (n int) {
+	if w != nil {
+		return p.members[w.id].group.waiting(math.MaxInt) // other entries wait for workers of their groups
+	}
 	for _, g := range p.all {
 		n += g.waiting(math.MaxInt)
 	}

@@ -35,7 +35,7 @@ func (p *roundRobin) ready(f *Fiber, caller *Worker) {
 
 func (p *roundRobin) next(*Worker) (runnable, bool)         { return p.queue.pop() }
 func (p *roundRobin) nextFiber(_ *Worker, past bool) *Fiber { return p.queue.popFiber(past) }
-func (p *roundRobin) pending() int                          { return p.queue.waiting() }
+func (p *roundRobin) pending(*Worker) int                   { return p.queue.waiting() }
 func (p *roundRobin) leaves(*Worker) bool                   { return p.queue.leaves() }
 func (p *roundRobin) setClosed(closed bool)                 { p.queue.setClosed(closed) }
 func (p *roundRobin) wakeOther(*Worker)                     { p.idle.WakeOne() }
@@ -44,7 +44,7 @@ func (p *roundRobin) seek(w *Worker, _ bool) bool           { return p.has(w) &&
 
 // found passes a wake-up on for what is left: w takes one thing at a time.
 func (p *roundRobin) found(w *Worker) {
-	if p.pending() > 1 || w.hasLocal() && p.has(w) {
+	if p.queue.waiting() > 1 || w.hasLocal() && p.has(w) {
 		p.idle.WakeOne()
 	}
 }

@@ -16,7 +16,7 @@ func TestRoundRobinKeepsTheOrder(t *testing.T) {
 	require.True(t, p.submit(ofTask(func() {}, 1), w))
 	p.ready(f, nil)
 	require.True(t, p.submit(ofTask(func() {}, 2), nil))
-	require.Equal(t, 3, p.pending())
+	require.Equal(t, 3, p.pending(nil))
 	var got []any
 	for i := range 3 {
 		r, ok := p.next(w.scheduler.workers[i%2])

@@ -108,7 +108,7 @@ func (p *stealing) next(w *Worker) (runnable, bool) {
 func (p *stealing) wakeOther(*Worker)  { p.wakeSleeper() }
 func (p *stealing) has(w *Worker) bool { return !p.queues[w.id].empty() }
 
-func (p *stealing) pending() (n int) {
+func (p *stealing) pending(*Worker) (n int) {
 	for _, q := range p.queues {
 		n += q.waiting()
 	}

@@ -223,6 +223,6 @@ func TestGroupsCountWhatIsPending(t *testing.T) {
 	m.private.push(ofTask(func() {}, 0), true)
 	m.private.push(ofTask(func() {}, 0), true)
 	p := &groups{all: []*group{g, filled(1)}}
-	require.Equal(t, 6, p.pending())
+	require.Equal(t, 6, p.pending(nil))
 	require.Equal(t, 3, g.waiting(2), "enough, without a look at the private queue")
 }

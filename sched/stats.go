@@ -50,7 +50,7 @@ func (s *Scheduler) Stats() Stats {
 	s.mu.Lock()
 	workers, sum := slices.Concat(s.workers, s.bound), s.unbound
 	s.mu.Unlock()
-	sum.Workers, sum.Pending = make([]WorkerStats, len(workers)), s.policy.pending()
+	sum.Workers, sum.Pending = make([]WorkerStats, len(workers)), s.policy.pending(nil)
 	var fibers, blocked uint64
 	for i, w := range workers {
 		of := w.stats()

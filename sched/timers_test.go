@@ -188,7 +188,7 @@ func TestAnyWorkerExpiresWhatIsDue(t *testing.T) {
 		}
 		s.workers[expirer].timers.expire(s.workers[expirer], 104)
 		require.EqualValues(t, 105, w.timers.next())
-		require.Equal(t, 5, s.policy.pending())
+		require.Equal(t, 5, s.policy.pending(nil))
 		var order []int
 		for range 5 {
 			r, _ := s.policy.next(w)
@@ -258,7 +258,7 @@ func (m *timersModel) check() {
 		next = min(next, f.timer.deadline)
 	}
 	require.Equal(m.t, next, m.workers[0].timers.next(), "the earliest of %d deadlines", len(m.waiting))
-	require.Zero(m.t, m.workers[0].scheduler.policy.pending(), "fibers that were queued twice")
+	require.Zero(m.t, m.workers[0].scheduler.policy.pending(nil), "fibers that were queued twice")
 }
 
 // Fibers block with deadlines, are notified and expire, by chance and on any worker: the earliest deadline is always
@@ -351,7 +351,7 @@ func TestGroupTimersSettle(t *testing.T) {
 						waiting++
 					}
 				}
-				require.Equal(t, fibers-waiting, p.pending(), "round %d: fibers that are queued", round)
+				require.Equal(t, fibers-waiting, p.pending(nil), "round %d: fibers that are queued", round)
 				now += 10
 			}
 		})

@@ -117,32 +117,43 @@ func TestLooksAtFibersThatBegin(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A worker that computes is not stalled because a task on another worker, for which nothing waits, blocks its thread.
+// A worker whose task blocks its thread is not stalled because a task waits that only another worker can begin: one
+// that was queued on that worker, or in its private queue in another group.
 func TestStallIsNotThatOfAnotherWorker(t *testing.T) {
-	s, err := New(Config{Workers: 2})
-	require.NoError(t, err)
-	here, there := net.Pipe()
-	var over atomic.Bool
-	require.NoError(t, s.EnqueueOn(0, Task{Func: func() {
-		for !over.Load() {
+	for _, cfg := range []Config{{Workers: 2}, {Workers: 2, Policy: Group, Groups: Groups{Size: 1, Mode: AffinityMode}}} {
+		s, err := New(cfg)
+		require.NoError(t, err)
+		here, there := net.Pipe()
+		var over atomic.Bool
+		require.NoError(t, s.EnqueueOn(0, Task{Func: func() {
+			if cfg.Policy == Group {
+				assert.NoError(t, s.Go(func() {}))
+			}
+			for !over.Load() {
+			}
+		}}))
+		require.NoError(t, s.EnqueueOn(1, Task{Func: func() { _, _ = here.Read(make([]byte, 1)) }}))
+		for _, w := range s.workers {
+			for w.tasks.load() == 0 {
+				time.Sleep(time.Millisecond)
+			}
 		}
-	}}))
-	require.NoError(t, s.EnqueueOn(1, Task{Func: func() { _, _ = here.Read(make([]byte, 1)) }}))
-	for _, w := range s.workers {
-		for w.tasks.load() == 0 {
+		if cfg.Policy != Group {
+			require.NoError(t, s.EnqueueOn(0, Task{Func: func() {}}))
+		}
+		for s.Stats().Pending == 0 {
 			time.Sleep(time.Millisecond)
 		}
-	}
-	require.NoError(t, s.EnqueueOn(0, Task{Func: func() {}}))
-	const limit = clock.Instant(time.Second)
-	o := stallJudge{s: s, limit: limit}
-	for range 3 * looksPerLimit {
-		for _, spell := range o.spells {
-			spell.looked = clock.Now() - stepOf(limit)
+		const limit = clock.Instant(time.Second)
+		o := stallJudge{s: s, limit: limit}
+		for range 3 * looksPerLimit {
+			for _, spell := range o.spells {
+				spell.looked = clock.Now() - stepOf(limit)
+			}
+			assert.Empty(t, o.judge())
 		}
-		assert.Empty(t, o.judge())
+		over.Store(true)
+		require.NoError(t, there.Close())
+		require.NoError(t, s.Close())
 	}
-	over.Store(true)
-	require.NoError(t, there.Close())
-	require.NoError(t, s.Close())
 }

@@ -117,15 +117,15 @@ func (o *stallJudge) judge() (stalls []*Stall) {
 	return stalls
 }
 
-// waitedFor is how many fibers and tasks only w can run. If all workers are still, those that any of them could run
-// count too.
+// waitedFor is how many fibers and tasks only w can run. If all workers are still, those count too that w could run as
+// well as others.
 func (w *Worker) waitedFor(still bool) (fibers, tasks int) {
 	tasks = w.pendingLocal()
 	if !w.sharesFibers() {
 		fibers = int(w.blocked.load())
 	}
 	if still && w.mode == multiThreaded {
-		tasks += w.scheduler.policy.pending()
+		tasks += w.scheduler.policy.pending(w)
 		if w.timers.next() <= clock.Now() {
 			fibers++
 		}

@@ -47,7 +47,7 @@ func readied(w *Worker) int {
 		n++
 	}
 	if w.scheduler.migration != nil {
-		n += w.scheduler.policy.pending()
+		n += w.scheduler.policy.pending(nil)
 	}
 	return n
 }

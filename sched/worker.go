@@ -48,7 +48,7 @@ type Worker struct {
 
 	_ [2]cpu.CacheLinePad
 	// where other threads leave ready fibers, and tasks, that no other worker may run
-	mailbox queue.Inbox[runnable]
+	mailbox queue.Mailbox[runnable]
 	// how many tasks are in the mailbox, and a moment longer: those that are about to be put or are being taken count too
 	mailed atomic.Int64
 	// Fiber.self of the fiber that the worker runs; deliver must not find a fiber there that may run elsewhere

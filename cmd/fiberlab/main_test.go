@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"fiberlab/cmd/fiberlab/wordcount/wordcounttest"
@@ -82,7 +83,8 @@ func requireOneLine(t *testing.T, text string) {
 // In an emulator a start takes ten times as long, and which line a mistake is answered by does not depend on the
 // architecture: one case of six takes part.
 func TestExitCodes(t *testing.T) {
-	dir := t.TempDir()
+	dir, pipe := t.TempDir(), t.TempDir()+"/pipe"
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	wordcounttest.WriteFiles(t, dir, map[string]string{"file": "text\n", "empty/": ""})
 	type mistake struct {
 		args []string
@@ -184,6 +186,9 @@ func TestExitCodes(t *testing.T) {
 		},
 		"trace directory": {
 			[]string{"run", "--trace", dir, dir}, exitUsage, "--trace: " + dir + " is a directory or a named pipe: name a file",
+		},
+		"trace pipe": {
+			[]string{"run", "--trace", pipe, dir}, exitUsage, "--trace: " + pipe + " is a directory or a named pipe",
 		},
 		"no rounds": {[]string{"bench", "--rounds", "0"}, exitUsage, "--rounds 0"},
 		"rounds, no number": {

@@ -27,7 +27,7 @@ const ItemTime = 10 * time.Second
 func timeOf(limit time.Duration, load string, processors int) time.Duration {
 	var programs float64
 	_, _ = fmt.Sscan(load, &programs)
-	return time.Duration(float64(limit) * min(max(programs/float64(processors)/5, 1), 5))
+	return time.Duration(float64(limit) * min(max(programs/float64(processors)/5, 1), 5)).Round(time.Second)
 }
 
 // mostFaults is how many faults of an item are reported. The first are the nearest to the cause.
@@ -88,7 +88,7 @@ func (l *Lab) Examine(ctx context.Context, b *Bench, progress func(done int)) (*
 // examine runs one item. Trouble with the submission becomes a fault.
 func (b *Bench) examine(ctx context.Context, item Item) ([]Fault, error) {
 	load, _ := os.ReadFile("/proc/loadavg") // without it, the machine counts as idle
-	limit := timeOf(cmp.Or(b.itemTime, ItemTime), string(load), runtime.NumCPU())
+	limit := cmp.Or(b.itemTime, timeOf(ItemTime, string(load), runtime.NumCPU()))
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	b.Random = newRandom(b.Seed, item.Name)

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// interruptTimeout bounds the time that a program takes to stop after an interrupt: asleep, or on a processor. One that
-// blocks all signals does not stop, and is killed. One that the system does not let run is waited for.
+// interruptTimeout bounds how long a program that was interrupted may sleep, or have of a processor, until it stops.
+// Time in which it is ready, and has no processor, does not count. A program that blocks all signals does not stop, and
+// is killed.
 var interruptTimeout = 3 * time.Second
 
 // resume lets the program run on, by one step or until it stops. If ctx ends first, the program is stopped, and the
@@ -32,7 +33,7 @@ func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
 		return stopped{}, err
 	}
 	m.deliver, m.bank.jumps = 0, false
-	interrupted := false // after over is closed
+	interrupted := false // to be read after over is closed
 	taken, halted, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	quiet := context.AfterFunc(ctx, func() {
 		defer close(over)
@@ -89,7 +90,7 @@ func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
 	case err != nil:
 		return stopped{}, err
 	case (interrupted || m.stray) && stop.letter == 'T' && isInterrupt(fromStub(stop.number)):
-		m.stray = m.stray && interrupted // if not, quiet came before the end of ctx took effect: the stray one has arrived
+		m.stray = m.stray && interrupted // a stray one has arrived, unless another was sent now
 		return stopped{}, ctx.Err()
 	case interrupted:
 		m.stray = true
@@ -97,7 +98,7 @@ func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
 	return stop, nil
 }
 
-// patience is how often a program that was interrupted is looked at until interruptTimeout is over.
+// patience is how often a program that was interrupted, and sleeps, is looked at until interruptTimeout is over.
 const patience = 10
 
 // use is what qemu has had of processors, and whether it runs, or would if the system let it.

@@ -423,7 +423,7 @@ func (m *traced) resume(ctx context.Context, request int) (status unix.WaitStatu
 		m.output.close()
 		return 0, ctx.Err()
 	case (sent || m.stray) && status.Stopped() && status.StopSignal() == unix.SIGSTOP:
-		m.stray = m.stray && sent // if not, quiet came before the end of ctx took effect: the stray one has arrived
+		m.stray = m.stray && sent // a stray one has arrived, unless another was sent now
 		return 0, ctx.Err()
 	case sent && status.Signaled() && status.Signal() == unix.SIGKILL:
 		m.ended = true

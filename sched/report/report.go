@@ -1,6 +1,6 @@
 // Package report has the reports of deadlocks and stalls that package sched gives, and reads the stack traces of
-// goroutines for them. It knows the primitives that tasks wait by; the scheduler does not. Whether nothing goes on, is
-// found out in sched/deadlock.go and sched/watchdog.go.
+// goroutines for them. It knows the primitives that tasks wait by; the scheduler does not. The files
+// sched/deadlock.go and sched/watchdog.go find out whether anything goes on.
 //
 //	report.go  a deadlock, a fiber in it, a stall: what their texts say, and what would end a wait
 //	stacks.go  where a task waits, what blocks its thread, and which goroutines may still wake a fiber
@@ -138,7 +138,7 @@ type Stall struct {
 	Worker    int             // its number
 	After     time.Duration   // for how long, at least
 	Fibers    int             // that are blocked or ready, and can only go on on this worker
-	Tasks     int             // that only this worker can begin
+	Tasks     int             // that wait for this worker
 	Stack     []runtime.Frame // of the task, the innermost function first
 }
 

@@ -36,8 +36,8 @@ type Engine struct {
 	submitted atomic.Int64 // requests that have been handed to the engine, and not to the kernel
 	running   atomic.Int64 // requests that the kernel carries out
 
-	unstaged []*Request            // there was no room for them in the last batch; the oldest first
-	mail     queue.Inbox[*Request] // from other threads; closed when the engine takes none
+	unstaged []*Request              // there was no room for them in the last batch; the oldest first
+	mail     queue.Mailbox[*Request] // from other threads; closed when the engine takes none
 
 	dropped []Completion // of requests that are over without the proxy
 

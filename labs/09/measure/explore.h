@@ -12,7 +12,7 @@ typedef struct {
 void explore_lock(explore_mutex *mutex);
 bool explore_trylock(explore_mutex *mutex);
 void explore_unlock(explore_mutex *mutex);
-int explore_self(void); /* the number of the worker */
 void explore_yield(void);
+void explore_check(bool holds, const char *claim);
 
 #endif

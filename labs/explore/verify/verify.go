@@ -41,7 +41,7 @@ type Options struct {
 	Schedules int             // how many are drawn; 0: 100
 	Steps     int             // the most choices of a thread in one; 0: 4000
 
-	// What the test keeps for itself. The source file that defines explore_test has the test's code.
+	// What code outside of the test may use. The source file that defines explore_test has the test's code.
 	Calls  []string // functions of explore.h that other code may call; nil: all
 	Shared []string // of the file's variables, those that other code may access; nil: all
 }

@@ -2,23 +2,24 @@ package queue
 
 import "sync/atomic"
 
-// Inbox is where threads leave messages for one thread, its receiver. It is a list without a lock. Any thread puts a
+// Mailbox is where threads leave messages for one thread, its receiver. It is a list without a lock. Any thread puts a
 // message in front, and the receiver takes the whole list: no message is taken out of the middle, and none is lost. The
 // zero value is empty and open.
-type Inbox[T any] struct {
-	head atomic.Pointer[Message[T]] // the latest; &end if the inbox is closed
+type Mailbox[T any] struct {
+	head atomic.Pointer[Message[T]] // the latest; &end if the mailbox is closed
 	end  Message[T]
 }
 
-// Message is one entry of an Inbox. From Put until the receiver has called Next it belongs to the inbox.
+// Message is one entry of a Mailbox. Once Put has accepted it, and until the receiver has called Next, it belongs to
+// the mailbox.
 type Message[T any] struct {
 	next  *Message[T] // the one before it; in a list that was taken, the one after it
 	Value T
 }
 
-// Put adds a message. A closed inbox refuses it, and Put returns false; but if always is set, the message opens it. The
-// receiver has to be woken afterwards. Any thread may call Put; it does not block.
-func (b *Inbox[T]) Put(m *Message[T], always bool) bool {
+// Put adds a message. A closed mailbox refuses it, and Put returns false; but if always is set, the message opens it.
+// The receiver has to be woken afterwards. Any thread may call Put; it does not block.
+func (b *Mailbox[T]) Put(m *Message[T], always bool) bool {
 	for {
 		head := b.head.Load()
 		m.next = head
@@ -35,25 +36,25 @@ func (b *Inbox[T]) Put(m *Message[T], always bool) bool {
 }
 
 // Empty reports whether there is no message. Any thread may call it, and Closed.
-func (b *Inbox[T]) Empty() bool {
+func (b *Mailbox[T]) Empty() bool {
 	head := b.head.Load()
 	return head == nil || head == &b.end
 }
 
-// Closed reports whether the inbox refuses messages.
-func (b *Inbox[T]) Closed() bool { return b.head.Load() == &b.end }
+// Closed reports whether the mailbox refuses messages.
+func (b *Mailbox[T]) Closed() bool { return b.head.Load() == &b.end }
 
 // Take takes all messages, and returns the oldest, or nil if there is none. Next leads to the others. Only the receiver
 // may call it.
-func (b *Inbox[T]) Take() *Message[T] {
+func (b *Mailbox[T]) Take() *Message[T] {
 	if b.Empty() {
 		return nil
 	}
 	return oldest(b.head.Swap(nil))
 }
 
-// TakeLast is Take that closes the inbox.
-func (b *Inbox[T]) TakeLast() *Message[T] {
+// TakeLast is Take that closes the mailbox.
+func (b *Mailbox[T]) TakeLast() *Message[T] {
 	latest := b.head.Swap(&b.end)
 	if latest == &b.end {
 		return nil
@@ -76,9 +77,9 @@ func (m *Message[T]) Next() *Message[T] {
 	return next
 }
 
-// Close closes the inbox, unless there are messages, and reports whether it is closed. Any thread may call Close and
+// Close closes the mailbox, unless there are messages, and reports whether it is closed. Any thread may call Close and
 // Open.
-func (b *Inbox[T]) Close() bool { return b.head.CompareAndSwap(nil, &b.end) || b.Closed() }
+func (b *Mailbox[T]) Close() bool { return b.head.CompareAndSwap(nil, &b.end) || b.Closed() }
 
-// Open has a closed inbox accept messages again.
-func (b *Inbox[T]) Open() { b.head.CompareAndSwap(&b.end, nil) }
+// Open has a closed mailbox accept messages again.
+func (b *Mailbox[T]) Open() { b.head.CompareAndSwap(&b.end, nil) }

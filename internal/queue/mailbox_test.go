@@ -18,8 +18,8 @@ func list[T any](m *Message[T]) (all []T) {
 	return all
 }
 
-func TestInboxKeepsTheOrder(t *testing.T) {
-	var b Inbox[*int]
+func TestMailboxKeepsTheOrder(t *testing.T) {
+	var b Mailbox[*int]
 	require.True(t, b.Empty())
 	require.Nil(t, b.Take())
 	var want []*int
@@ -37,8 +37,8 @@ func TestInboxKeepsTheOrder(t *testing.T) {
 	require.True(t, b.Empty())
 }
 
-func TestInboxClosesOnlyIfItIsEmpty(t *testing.T) {
-	var b Inbox[int]
+func TestMailboxClosesOnlyIfItIsEmpty(t *testing.T) {
+	var b Mailbox[int]
 	put := func(always bool) bool { return b.Put(&Message[int]{}, always) }
 	require.True(t, put(false))
 	require.False(t, b.Close(), "a message is in it")
@@ -54,7 +54,7 @@ func TestInboxClosesOnlyIfItIsEmpty(t *testing.T) {
 	b.Open()
 	require.True(t, put(false))
 	b.Open()
-	require.Len(t, list(b.Take()), 1, "an inbox that is open is left alone")
+	require.Len(t, list(b.Take()), 1, "an mailbox that is open is left alone")
 	require.True(t, b.Close())
 	require.True(t, put(true), "what is always put opens it")
 	require.True(t, put(false))
@@ -64,12 +64,12 @@ func TestInboxClosesOnlyIfItIsEmpty(t *testing.T) {
 	require.True(t, b.Closed())
 }
 
-// Many threads put messages while the receiver takes them, and closes the inbox now and then. It takes each accepted
+// Many threads put messages while the receiver takes them, and closes the mailbox now and then. It takes each accepted
 // message once, and the messages of one sender in their order.
-func TestInboxLosesNothing(t *testing.T) {
+func TestMailboxLosesNothing(t *testing.T) {
 	const senders, messages = 4, 5000
 	type sent struct{ sender, number int }
-	var b Inbox[sent]
+	var b Mailbox[sent]
 	var sending sync.WaitGroup
 	var mine [senders][messages]Message[sent]
 	for s := range senders {
