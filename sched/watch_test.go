@@ -117,8 +117,8 @@ func TestLooksAtFibersThatBegin(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A worker whose task blocks its thread is not stalled because a task waits that only another worker can begin: one
-// that was queued on that worker, or in its private queue in another group.
+// A worker whose task blocks its thread is not stalled because of a task that only another worker can begin. That task
+// was queued on the other worker, or is in its private queue in another group.
 func TestStallIsNotThatOfAnotherWorker(t *testing.T) {
 	for _, cfg := range []Config{{Workers: 2}, {Workers: 2, Policy: Group, Groups: Groups{Size: 1, Mode: AffinityMode}}} {
 		s, err := New(cfg)

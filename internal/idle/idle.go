@@ -85,8 +85,7 @@ func New(caller func() *Word) *Word {
 	return &Word{caller: caller, token: make(chan struct{}, 1)}
 }
 
-// Locked stands for each goroutine that keeps its thread, also for that of a worker which needs its own. It is always
-// busy.
+// Locked stands for each goroutine that keeps its thread, also for a worker which needs its own. It is always busy.
 var Locked = new(Word)
 
 // SetDevice has the worker sleep in d, and end a spin when d is ready. Only the worker may call it, before it first

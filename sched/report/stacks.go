@@ -36,8 +36,8 @@ func callsTask(f runtime.Frame) bool {
 	return false
 }
 
-// WaitIn returns which function of these packages a task has called that waits, from the stack of its fiber, and the
-// places of the task's own functions.
+// WaitIn returns which waiting function of sched, park, fibersync or forkjoin a task has called, and the places of the
+// task's own functions, from the stack of its fiber.
 func WaitIn(stack []runtime.Frame) (list []runtime.Frame, call string) {
 	for _, f := range stack {
 		switch {
@@ -55,7 +55,7 @@ func WaitIn(stack []runtime.Frame) (list []runtime.Frame, call string) {
 	return list, call
 }
 
-// WaitingCall names the function of these packages that the calling task has called, and in which it waits.
+// WaitingCall names the function of these packages in which the calling task is about to wait.
 func WaitingCall() string {
 	var pcs [32]uintptr
 	var stack []runtime.Frame
@@ -69,8 +69,8 @@ func WaitingCall() string {
 	return call
 }
 
-// BlockedTask returns the stack of the task that runs on that goroutine, or of the function of Run, if that is in a
-// call of Go that blocks the thread; else nil. A call of C may compute: it does not count.
+// BlockedTask returns the stack of the task, or of the function of Run, that runs on the goroutine, if it is in a call
+// of Go that blocks the thread. Otherwise it returns nil. A call of C may compute: it does not count.
 func BlockedTask(t goroutine.Trace) []runtime.Frame {
 	stack := t.Frames()
 	if end := slices.IndexFunc(stack, callsTask); end > 0 && blocksThread(t) {

@@ -55,8 +55,8 @@ func (b *buffer) stretch(m sched.Moment) *stretch {
 // mostNames is how many names of tasks a buffer distinguishes.
 const mostNames = 1024
 
-// timesOf returns the times of that name, or those of the empty name if there are too many names. The buffer's lock
-// must be held.
+// timesOf returns the times of that name, or of the empty name if there are too many names. The buffer's lock must be
+// held.
 func (b *buffer) timesOf(name string) *TaskTime {
 	t := b.times[name]
 	if t == nil && name != "" && len(b.times) >= mostNames {

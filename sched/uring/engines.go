@@ -23,9 +23,9 @@ var (
 	)
 )
 
-// Engines do the input and output of a program: one engine for each worker of the schedulers that they are attached to,
-// and one on a separate thread if there is no such worker. Files, connections and listeners are opened by them, and may
-// be used by fibers and goroutines alike.
+// Engines do the input and output of a program. There is one engine for each worker of the schedulers that they are
+// attached to. If there is no such worker, there is one on a separate thread. Engines open files, connections and
+// listeners, which fibers and goroutines may use alike.
 type Engines struct {
 	options  Options
 	contexts bool // they belong to contexts: no engine has a separate thread

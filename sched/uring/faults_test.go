@@ -11,7 +11,7 @@ import (
 )
 
 // What goes wrong in an engine, a context and a scheduler as they are easily written. Each test first shows the fault
-// in a model of a few lines, where the test chooses the order of the steps, and then that the package does not have it.
+// in a model of a few lines, in which it chooses the order of the steps. Then it shows that the package is free of it.
 
 // What is submitted between the load of the counter and the store of 0 is not counted: the engine believes that nothing
 // is under way.

@@ -233,9 +233,9 @@ const (
 	_ = -(unsafe.Offsetof(Completion{}.Flags) ^ unsafe.Offsetof(C.struct_fiberlab_done{}.flags))
 )
 
-// batch says how many completions a wait is worth waiting for. Where they come quickly, a thread that is woken for
-// each of them pays for a sleep and a wake-up each time, and hands the kernel one request at a time. Where they come
-// slowly, a wait for more than one would only make the first one late.
+// batch says for how many completions a wait should wait. Where they come quickly, a thread that is woken for each of
+// them sleeps and wakes each time, and hands the kernel one request at a time. Where they come slowly, a wait for more
+// than one would only make the first one late.
 //
 // So the batch watches how quickly they come and how many requests they are for. As many callers wait for answers, so a
 // wait for a small part of them makes each of them wait a little longer than it does anyway. The zero value asks for

@@ -41,7 +41,7 @@ var keys = [][2]string{
 }
 
 // Write writes a page that shows a trace in a browser. It needs no other file and no network. The trace is in the Trace
-// Event format, as [trace.Recorder.WriteTrace] writes it. The error wraps [ErrFormat], or that of w.
+// Event format, as [trace.Recorder.WriteTrace] writes it. The error wraps [ErrFormat], or is the error of w.
 func Write(w io.Writer, title string, trace []byte) error {
 	var has struct{ TraceEvents []struct{} }
 	if err := json.Unmarshal(trace, &has); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // What goes wrong in an engine, a context and a scheduler as they are easily written. Each test first shows the fault
-// in a model of a few lines, where the test chooses the order of the steps, and then that the package does not have it.
+// in a model of a few lines, in which it chooses the order of the steps. Then it shows that the package is free of it.
 
 // The queue says whether there was room. Taken the wrong way round, a task that is queued wakes no thread, and a task
 // for which there was no room is lost.

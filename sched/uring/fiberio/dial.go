@@ -63,9 +63,9 @@ func Listen(ctx context.Context, s *uring.Engines, network, address string) (*Li
 	return newListener(s, fd, l.Addr()), nil
 }
 
-// opened calls open, which opens a socket by package net, unless ctx is nil, network is none of those of Dial, or ready
-// returns an error. For a fiber it calls open on a goroutine. That is no blocking call of package fibersync, since
-// package net keeps no thread while it waits: Config.MaxCalls does not apply.
+// opened calls open, which opens a socket by package net. It returns an error instead if ctx is nil, if Dial does not
+// know the network, or if ready returns one. For a fiber it calls open on a goroutine. That is no blocking call of
+// package fibersync, since package net keeps no thread while it waits: Config.MaxCalls does not apply.
 func opened[T any](
 	ctx context.Context, ready func() error, op, network string, open func() (T, error),
 ) (socket T, err error) {
