@@ -2,6 +2,7 @@ package sched_test
 
 import (
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -19,9 +20,11 @@ import (
 // dumpedTask never returns.
 func dumpedTask() { sched.Current().Wait(nil, func() bool { return false }) }
 
-// dumpingTask asks for a dump of the process and does not return.
+// dumpingTask asks for a dump of the process and does not return. The signal comes to its own thread: a dump that
+// another thread makes has no stack of a goroutine that runs.
 func dumpingTask() {
-	_ = unix.Kill(unix.Getpid(), unix.SIGQUIT)
+	runtime.LockOSThread()
+	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGQUIT)
 	select {}
 }
 
