@@ -27,7 +27,7 @@ func processOf(s Session) int {
 	return os.Getpid()
 }
 
-// countedOperations is how many operations systemCalls asks for: each of their system calls stops its thread twice.
+// countedOperations is the n of systemCalls: each system call of an operation stops its thread twice.
 const countedOperations = 500
 
 // count sets calls and executed of all series. The notes say what this machine does not count, and why.
@@ -55,9 +55,9 @@ func count(all []*series) (notes []string) {
 	return notes
 }
 
-// systemCalls counts the system calls of an operation of s by ptrace: those of 2n operations less those of n. It leaves
-// out those by which the Go runtime keeps watch. The runtime makes others now and then, so the fewest of three rounds
-// count. It blocks until that is done, and returns an error where ptrace is forbidden.
+// systemCalls counts the system calls of an operation of s by ptrace: of 2n operations, less the calls of n. It leaves
+// out the calls by which the Go runtime keeps watch. The runtime makes others now and then, so the fewest of three
+// rounds count. It blocks until that is done, and returns an error where ptrace is forbidden.
 func systemCalls(s Session) (float64, error) {
 	if ctest.Emulated() {
 		return 0, errors.New("the emulator has no ptrace")

@@ -54,7 +54,7 @@ func TestMailboxClosesOnlyIfItIsEmpty(t *testing.T) {
 	b.Open()
 	require.True(t, put(false))
 	b.Open()
-	require.Len(t, list(b.Take()), 1, "an mailbox that is open is left alone")
+	require.Len(t, list(b.Take()), 1, "a mailbox that is open is left alone")
 	require.True(t, b.Close())
 	require.True(t, put(true), "what is always put opens it")
 	require.True(t, put(false))

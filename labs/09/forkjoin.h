@@ -29,14 +29,14 @@ typedef long task_function(int self, void *argument);
  * call returns. future_drop must be called once for each future. */
 struct future *future_fork(int self, task_function *function, void *argument);
 
-/* Returns what the task has returned. If nobody has begun it, the caller runs it; else it waits. It
- * runs no other task on the caller's stack. It leaves no entry of the task in the caller's deque,
- * if the task was the newest one there. At most one caller at a time, of this and of future_drop;
- * any worker may be it. */
+/* Returns what the task has returned. If no worker has begun it, the caller runs it; else it waits.
+ * It runs no other task on the caller's stack. It leaves no entry of the task in the caller's
+ * deque, if the task was the newest one there. At most one caller at a time, of this and of
+ * future_drop; any worker may be it. */
 long future_get(int self, struct future *f);
 
-/* Gives a future back: no call uses it after this. A task that nobody has begun never runs. If it
- * runs, the call waits until it has ended. As future_get does, it takes out the task's entry if
+/* Gives a future back: no call uses it after this. If the task has not begun, it is never run. If
+ * it runs, the call waits until it has ended. As future_get does, it takes out the task's entry if
  * that is the newest one in the caller's deque. */
 void future_drop(int self, struct future *f);
 

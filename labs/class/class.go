@@ -308,8 +308,8 @@ func (o Options) one(ctx context.Context, student, from string, seed uint64) (r 
 	return r, replace(path, encode(r))
 }
 
-// patience is how many times as long as otherwise the examination of an item may take: other submissions are graded
-// at the same time, and points must not depend on them.
+// patience is by how much the time limit of an item grows. Other submissions are graded at the same time, and points
+// must not depend on them.
 const patience = 5
 
 // Alone grades one submission, at path, as Grade does with each, and keeps no record. o.Dir and o.Out do not count. The

@@ -108,9 +108,13 @@ func TestGrade(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "=right", "swap.S"), []byte("nonsense"), 0o600))
 	var told []string
 	o.Progress = func(done, of int, r *Record) { told = append(told, r.Student) }
-	held, err := os.Open(out)
-	require.NoError(t, err)
-	require.NoError(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
+	lock := func() *os.File {
+		held, err := os.Open(out)
+		require.NoError(t, err)
+		require.NoError(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
+		return held
+	}
+	held := lock()
 	time.AfterFunc(50*time.Millisecond, func() { _ = held.Close() }) // as what a killed run has left does
 	again, err := Grade(t.Context(), o)
 	require.NoError(t, err)
@@ -134,9 +138,7 @@ func TestGrade(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &written))
 	require.Len(t, written.Students, 6)
 
-	held, err = os.Open(out)
-	require.NoError(t, err)
-	require.NoError(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
+	held = lock()
 	_, err = Grade(t.Context(), o)
 	require.ErrorContains(t, err, "another run grades into it")
 	require.NoError(t, held.Close())

@@ -147,8 +147,8 @@ func (m message) has(name string) bool {
 }
 func (m message) of(name string) message { return message{m.value(name).Message()} }
 
-// A trace in protocol buffers has what trace_processor demands of one: a sequence, a clock that it knows, tracks that
-// are described before their events, ends that match the beginnings, and arrows with two ends.
+// A trace in protocol buffers has what trace_processor demands. It has a sequence, and a clock that trace_processor
+// knows. Tracks are described before their events, ends match the beginnings, and arrows have two ends.
 func TestWritePerfetto(t *testing.T) {
 	for _, p := range sched.Policies() {
 		r := trace.NewRecorder(1 << 14)

@@ -140,15 +140,11 @@ static void shuffle(void) {
     }
 }
 
-static void check(bool holds, const char *claim) {
+void explore_check(bool holds, const char *claim) {
     if (!holds) {
         fprintf(stderr, "measure: a check fails: %s\n", claim);
         exit(1);
     }
-}
-
-void explore_check(bool holds, const char *claim) {
-    check(holds, claim);
 }
 
 /* Measuring. */
@@ -204,7 +200,7 @@ static void run(const struct program *p, int workers) {
         struct future *f = future_fork(0, root, NULL);
         pthread_t thread;
         if (workers == 2) {
-            check(pthread_create(&thread, NULL, worker, NULL) == 0, "a thread can be made");
+            explore_check(pthread_create(&thread, NULL, worker, NULL) == 0, "a thread can be made");
         }
         pool_run(0);
         if (workers == 2) {
@@ -213,9 +209,9 @@ static void run(const struct program *p, int workers) {
         future_drop(0, f);
     }
     for (int i = 1; p->function == sort && i < NUMBERS; i++) {
-        check(numbers[i - 1] <= numbers[i], "the numbers are sorted");
+        explore_check(numbers[i - 1] <= numbers[i], "the numbers are sorted");
     }
-    check(p->function == sort || result == plain_fib(p->argument), "fib is right");
+    explore_check(p->function == sort || result == plain_fib(p->argument), "fib is right");
 }
 
 /* The least time of some runs, in seconds. */
@@ -223,7 +219,7 @@ static double least(const struct program *p, int workers) {
     double best = 1e9, *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-    check(shared != MAP_FAILED, "memory can be shared");
+    explore_check(shared != MAP_FAILED, "memory can be shared");
     for (int i = 0; i < 7; i++) {
         pid_t child = fork();
         int status = 0;
@@ -234,7 +230,7 @@ static double least(const struct program *p, int workers) {
             *shared = seconds;
             _exit(0);
         }
-        check(child > 0 && waitpid(child, &status, 0) == child, "a process can be made");
+        explore_check(child > 0 && waitpid(child, &status, 0) == child, "a process can be made");
         if (status != 0) {
             fprintf(stderr, "measure: %s with %d workers %s\n", p->name, workers,
                     WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "is stuck" : "failed");

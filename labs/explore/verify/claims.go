@@ -173,8 +173,8 @@ func tell(s explore.Step) string {
 	return text
 }
 
-// same reports whether two steps are equal. What a plain access stores or reads is not compared: a copy of a struct
-// takes along what other calls have left between its members, and the steps that follow show the rest. Of an address
+// same reports whether two steps are equal. It does not compare the values of plain accesses. A copy of a struct takes
+// along what other calls have left between its members, and the steps that follow show the rest. Of an address
 // on a stack only the thread is, since a thread has a caller within the runtime, but none here. The runtime keeps a
 // byte of the size of a block.
 func (w *watch) same(a, b explore.Step) bool {
