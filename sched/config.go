@@ -98,6 +98,9 @@ type Config struct {
 	Recorder Recorder
 }
 
+// Affinity gives each multi-threaded worker, by its number, the CPUs that its thread may run on.
+type Affinity func(worker int) []int
+
 // AllCores is a Config with as many workers as Go code may run on at once.
 func AllCores() Config { return Config{Workers: runtime.GOMAXPROCS(0)} }
 

@@ -10,7 +10,6 @@
 //
 //	scheduler.go      the life of a scheduler; config.go: what it is made of; close.go: its end
 //	bind.go           a goroutine that is a worker for a time
-//	thread.go         the thread of a worker: its name, its processors
 //	groups.go         how scheduling groups are laid out
 //	deadlock.go       whether anything can still happen; watchdog.go: the watchdog, and which workers are stalled.
 //	                  Package fiberlab/sched/report has their reports

@@ -5,11 +5,10 @@ import (
 	"runtime"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
 	"fiberlab/internal/idle"
+	"fiberlab/internal/thread"
 )
 
 // waitForWork returns when there is something to run, or when the worker is to end. f is the calling fiber, which may
@@ -212,12 +211,6 @@ func (w *Worker) mainWaits(f *Fiber) *Fiber {
 	return o.main
 }
 
-// timerSlack is how much later than asked the kernel may wake a worker's thread, in nanoseconds. Its default is 50 us.
-const timerSlack = 1000
-
-// defaultSlack stands for the slack that a thread began with.
-const defaultSlack = 0
-
 // block sleeps in that way, after Commit.
 func (w *Worker) block(way idle.Way, limit time.Duration) {
 	switch {
@@ -234,9 +227,9 @@ func (w *Worker) block(way idle.Way, limit time.Duration) {
 		}
 	case way == idle.OnThread && limit >= 0 && !w.keeps:
 		// If the kernel refuses, the worker wakes some 50 us late.
-		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0)
+		_ = thread.SetTimerSlack(timerSlack)
 		w.word.Sleep(limit)
-		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, defaultSlack, 0, 0, 0)
+		_ = thread.SetTimerSlack(0)
 	default:
 		w.word.Sleep(limit)
 	}

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
 	"fiberlab/internal/debug"
 	"fiberlab/internal/idle"
 	"fiberlab/internal/queue"
+	"fiberlab/internal/thread"
 	"fiberlab/sched/park"
 
 	"golang.org/x/sys/cpu"
@@ -175,10 +177,9 @@ func (w *Worker) thread(started chan<- error) {
 		// Once more than the root will be: so the coroutines of its tasks differ from other goroutines.
 		runtime.LockOSThread()
 	}
-	// It stays locked: a thread that was changed for a worker ends with it. The process's first one cannot end, and its
-	// name is the process's.
-	if w.keeps && onFirstThread() {
-		elsewhere(func() { w.thread(started) })
+	// A thread that was changed for a worker stays locked, and ends with it. The process's first one cannot end.
+	if w.keeps && thread.IsFirst() {
+		thread.Elsewhere(func() { w.thread(started) })
 		return
 	}
 	root, err := w.prepare()
@@ -204,6 +205,32 @@ func (w *Worker) thread(started chan<- error) {
 		// Not deferred: a task's panic must not let Close return before it ends the program.
 		close(w.done)
 	})
+}
+
+// timerSlack is how much later than asked the kernel may wake a worker's thread.
+const timerSlack = time.Microsecond
+
+// prepare makes the calling goroutine a root fiber, for w. If w keeps its thread, prepare first gives the calling
+// thread its name, its CPUs and a fine timer slack.
+func (w *Worker) prepare() (*fiber.Fiber, error) {
+	cfg := &w.scheduler.cfg
+	if !w.keeps {
+		return fiber.Attach(cfg.Backend)
+	}
+	suffix := fmt.Sprintf("-w%d", w.id)
+	if w.scheduler.Groups() > 1 {
+		suffix = fmt.Sprintf("-g%dw%d", w.Group(), w.id)
+	}
+	thread.SetName(cfg.Name, suffix)
+	if cfg.Affinity != nil {
+		if err := thread.Restrict(w.cpus); err != nil {
+			return nil, fmt.Errorf("%w: worker %d on CPUs %v: %w", ErrAffinity, w.id, w.cpus, err)
+		}
+	}
+	if err := thread.SetTimerSlack(timerSlack); err != nil {
+		return nil, fmt.Errorf("timer slack of %s: %w", w.name, err)
+	}
+	return fiber.Attach(cfg.Backend)
 }
 
 // sharesFibers reports whether the worker runs fibers that may migrate.
