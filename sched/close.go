@@ -251,7 +251,7 @@ func (w *Worker) endFibers() {
 	}
 	w.reap()
 	w.scheduler.fibers.remove(o.main)
-	w.times.enter(nil)
+	w.lifetime.stop()
 }
 
 // remaining is the error of a CloseContext whose ctx is done: it says how much keeps the scheduler from ending.

@@ -23,7 +23,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 	w.dry.add(1)
 	w.places.Look()
 	w.reap()
-	w.times.enter(&w.times.idle)
+	w.idleTime.start()
 	for first := true; ; first = false {
 		w.local.looking = true // again, if another worker has taken what this one has brought; see groups.ready
 		w.word.Look()
@@ -43,7 +43,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 	}
 	w.local.looking = false
 	w.word.Work()
-	w.times.enter(&w.times.busy)
+	w.idleTime.stop()
 	if w.mode == multiThreaded {
 		w.scheduler.policy.found(w)
 		w.local.spun = false

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -92,9 +91,10 @@ func (w *Worker) pendingLocal() int {
 
 // stats is what the worker has counted.
 func (w *Worker) stats() WorkerStats {
-	busy, idle := w.times.read()
+	life, idle := w.lifetime.Load(), w.idleTime.Load() // in this order, or Busy might be less than 0
+	now := clock.Now()
 	return WorkerStats{Worker: w.id, Tasks: w.tasks.load(), Switches: w.switches.load(), Stolen: w.stolen.load(),
-		Sleeps: w.sleeps.load(), Busy: busy, Idle: idle}
+		Sleeps: w.sleeps.load(), Busy: elapsed(life, now) - elapsed(idle, now), Idle: elapsed(idle, now)}
 }
 
 // counter counts what one thread does, and any thread may read it.
@@ -117,40 +117,24 @@ type counts struct {
 	blocked    counter // fibers that are Yielded or Waiting, or Queued after that
 	waiting    counter // those of them that have a deadline
 
-	times times
+	lifetime stopwatch // from the first moment of the main fiber to its last one
+	idleTime stopwatch // while the worker looks for work or sleeps
 
 	places *admission.Room // the scheduler's; tasks counts the places that this worker has freed
 }
 
-// times is how long a worker has been busy and idle. It counts as neither before it begins and after it has ended.
-type times struct {
-	mu         sync.Mutex
-	grows      *time.Duration // one of the two, or nil
-	since      clock.Instant  // when that was last added up
-	busy, idle time.Duration  // until then
-}
+// stopwatch adds up the times from each start to the next stop. One thread starts and stops it, and any thread may read
+// it. While it runs, its value is less than 0: the sum so far, less the moment of the last start.
+type stopwatch struct{ atomic.Int64 }
 
-// enter says which of the two times grows from now on; nil is neither.
-func (t *times) enter(grows *time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.addUp()
-	t.grows = grows
-}
+func (s *stopwatch) start() { s.Add(-int64(clock.Now())) }
 
-// read returns both times until now.
-func (t *times) read() (busy, idle time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.addUp()
-	return t.busy, t.idle
-}
+func (s *stopwatch) stop() { s.Add(int64(clock.Now())) }
 
-// addUp counts the time since the last call. The lock must be held.
-func (t *times) addUp() {
-	now := clock.Now()
-	if t.grows != nil {
-		*t.grows += time.Duration(now - t.since)
+// elapsed is the sum of a stopwatch at that moment, from a value that was loaded before.
+func elapsed(value int64, now clock.Instant) time.Duration {
+	if value < 0 {
+		value += int64(now)
 	}
-	t.since = now
+	return time.Duration(value)
 }

@@ -254,7 +254,7 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	root.SetName(f.String())
 	root.SetValue((*parker)(f))
 	w.local.main, w.local.current = f, f
-	w.times.enter(&w.times.busy)
+	w.lifetime.start()
 	w.scheduler.fibers.add(f)
 }
 
