@@ -108,34 +108,31 @@ func Unbind() error {
 // ending, if anything does.
 func (w *Worker) stop() *Deadlock {
 	w.shutDown()
-	if !w.finished() && w.scheduler.cfg.GiveUpAfter >= 0 {
-		unbound := make(chan struct{})
-		defer close(unbound)
-		go w.watchUnbind(unbound)
+	if !w.finished() {
+		over, ended := make(chan struct{}), make(chan struct{})
+		go w.watchUnbind(over, ended)
+		w.dispatch()
+		close(over)
+		<-ended
 	}
-	w.dispatch()
-	deadlock := w.stuck.Load()
+	deadlock := w.stuck.Swap(nil)
 	if w.finished() { // perhaps just when watchUnbind reported a deadlock
 		deadlock = nil
 		w.endFibers()
 	}
 	w.shutdown.Store(false)
-	w.stuck.Store(nil)
 	return deadlock
 }
 
-// watchUnbind has Unbind return a deadlock of w, until unbound is closed.
-func (w *Worker) watchUnbind(unbound <-chan struct{}) {
+// watchUnbind has Unbind return a deadlock of w, until over is closed. Then it closes ended.
+func (w *Worker) watchUnbind(over <-chan struct{}, ended chan<- struct{}) {
+	defer close(ended)
 	o := deadlockJudge{s: w.scheduler, only: w, limit: clock.Instant(w.scheduler.cfg.GiveUpAfter)}
-	for {
-		deadlock, again := o.judge(o.s.survey())
-		if deadlock != nil && w.shutdown.Load() {
-			w.stuck.Swap(deadlock) // see idle.Word.Look
+	for pause(stepOf(o.limit), nil, over) {
+		o.report(func(d *Deadlock) {
+			w.stuck.Swap(d) // see idle.Word.Look
 			w.word.Notify()
-		}
-		if !pauseFor(o.limit, again, unbound) {
-			return
-		}
+		})
 	}
 }
 

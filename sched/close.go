@@ -123,7 +123,7 @@ func (s *Scheduler) close(ctx context.Context, limit time.Duration) error {
 		if unbound && v.over() && s.closeQueues(v) { // step 3
 			break
 		}
-		deadlock, again := deadlocks.judge(v)
+		deadlock := deadlocks.judge(v)
 		var err error
 		switch {
 		case deadlock != nil:
@@ -138,10 +138,7 @@ func (s *Scheduler) close(ctx context.Context, limit time.Duration) error {
 			s.admitOutside()
 			return err
 		}
-		if v.bound > 0 && again < 0 {
-			again = untilAsk // a goroutine that ends makes no news
-		}
-		s.awaitNews(ctx, again)
+		pause(stepOf(deadlocks.limit), s.news, ctx.Done())
 	}
 	s.closed.Store(true)
 	for _, w := range s.workers { // step 4
@@ -193,22 +190,6 @@ func (s *Scheduler) closeQueues(v survey) bool {
 		w.mailbox.Open()
 	}
 	return false
-}
-
-// awaitNews blocks until a worker has fallen asleep or been unbound, or until limit has
-// passed, less than 0 being none, or until ctx is done.
-func (s *Scheduler) awaitNews(ctx context.Context, limit time.Duration) {
-	var over <-chan time.Time
-	if limit >= 0 {
-		timer := time.NewTimer(limit)
-		defer timer.Stop()
-		over = timer.C
-	}
-	select {
-	case <-s.news:
-	case <-over:
-	case <-ctx.Done():
-	}
 }
 
 // signalClose lets Close know that a worker has fallen asleep, or has been unbound. It does not block.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
 )
 
 // DefaultMaxIdle is how many idle fibers a worker keeps unless Config says otherwise.
@@ -17,6 +18,9 @@ const DefaultMaxIdle = 1024
 // DefaultGiveUpAfter is how long Close and Unbind see nothing happen before they report a deadlock, unless Config says
 // otherwise.
 const DefaultGiveUpAfter = time.Second
+
+// forever is a limit that is never reached.
+const forever = time.Duration(clock.Never / 2)
 
 // DefaultWatchdog is how long the watchdog of Run sees nothing happen before it reports a deadlock, unless Config says
 // otherwise.
@@ -156,6 +160,8 @@ func (cfg Config) checked() (Config, error) {
 	}
 	if cfg.GiveUpAfter == 0 {
 		cfg.GiveUpAfter = DefaultGiveUpAfter
+	} else if cfg.GiveUpAfter < 0 {
+		cfg.GiveUpAfter = forever
 	}
 	if cfg.Deadlocked == nil {
 		cfg.Deadlocked = func(d *Deadlock) { fmt.Fprintln(os.Stderr, d) }

@@ -117,42 +117,49 @@ func (q *stillness[T]) look(v T, step clock.Instant) clock.Instant {
 // deadlockJudge reports a deadlock once the scheduler has been stuck for as long as its limit.
 type deadlockJudge struct {
 	s       *Scheduler
-	only    *Worker       // whose fibers and tasks are reported; nil: all
-	certain bool          // there is no deadlock if a deadline, or a goroutine outside, may end it
-	limit   clock.Instant // less than 0: without end
+	only    *Worker // whose fibers and tasks are reported; nil: all
+	certain bool    // there is no deadlock if a deadline, or a goroutine outside, may end it
+	limit   clock.Instant
 	more    clock.Instant // how much longer than the limit it must be stuck
 	stillness[survey]
+	reported survey // when the last deadlock was reported
 }
 
-// judge returns a deadlock if v, the result of a survey just now, has stayed the same for long enough.
-// Otherwise it says how soon to come back if nothing happens; less than 0 is never.
-func (o *deadlockJudge) judge(v survey) (*Deadlock, time.Duration) {
-	const nothing = -1
-	step := stepOf(o.limit)
-	if o.limit >= 0 && v.calls > 0 {
-		return nil, time.Duration(step) // no worker says when a call ends
+// report makes a survey, and calls to with a deadlock that it has not reported before.
+func (o *deadlockJudge) report(to func(*Deadlock)) {
+	v := o.s.survey()
+	if v == o.reported {
+		return
 	}
-	if o.limit < 0 || !v.stuck(o.limit) || o.s.devicesPending() || o.certain && v.waiting > 0 {
-		return nil, nothing
+	if deadlock := o.judge(v); deadlock != nil {
+		o.reported = v
+		to(deadlock)
+	}
+}
+
+// judge returns a deadlock if v, the result of a survey just now, has stayed the same for long enough, else nil.
+func (o *deadlockJudge) judge(v survey) *Deadlock {
+	if !v.stuck(o.limit) || o.s.devicesPending() || o.certain && v.waiting > 0 {
+		return nil
 	}
 	if v != o.seen {
 		o.more = 0
 	}
-	if left := o.limit + o.more - o.look(v, step); left > 0 {
-		return nil, time.Duration(min(left, step))
+	if o.look(v, stepOf(o.limit)) < o.limit+o.more {
+		return nil
 	}
 	if o.certain && o.s.outsideMayWake() {
 		o.more += o.more + o.limit // to ask costs more than to look
-		return nil, nothing
+		return nil
 	}
 	d := &Deadlock{Scheduler: o.s.cfg.Name, After: time.Duration(o.limit), Later: v.waiting, Tasks: v.pending}
 	if o.only != nil {
 		d.Tasks = o.only.pendingLocal()
 	}
 	if d.Fibers = describe(o.s.fibers.list(o.only)); len(d.Fibers)+d.Tasks == 0 || o.s.survey() != v {
-		return nil, time.Duration(step)
+		return nil
 	}
-	return d, nothing
+	return d
 }
 
 // looksPerLimit is the number of looks within one limit, at least.
@@ -167,6 +174,19 @@ const (
 // stepOf is the time between two looks of a judge with that limit.
 func stepOf(limit clock.Instant) clock.Instant {
 	return min(max(limit/looksPerLimit, shortestStep), longestStep)
+}
+
+// pause blocks for a step, or until there is news. It returns false, at once, when over is closed.
+func pause(step clock.Instant, news, over <-chan struct{}) bool {
+	timer := time.NewTimer(time.Duration(step))
+	defer timer.Stop()
+	select {
+	case <-over:
+		return false
+	case <-news:
+	case <-timer.C:
+	}
+	return true
 }
 
 // describe reports which of the fibers are blocked without a deadline. If none is, it does not stop the program.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"fiberlab/internal/admission"
 	"fiberlab/internal/goroutine"
@@ -148,14 +149,13 @@ func (s *Scheduler) start() error {
 // abandon closes a scheduler that has not come about because of err, and returns err. It waits a second at most for
 // initializers, and for tasks that they have scheduled; then it says so, and Close goes on without it.
 func (s *Scheduler) abandon(err error) error {
-	const noLimit = -1
-	ctx, cancel := context.WithTimeout(context.Background(), DefaultGiveUpAfter)
-	defer cancel()
-	if s.closeWithin(ctx, noLimit) != nil {
-		go s.closeWithin(context.Background(), noLimit)
-		err = fmt.Errorf("%w; and workers end only when an initializer, or a task that it has scheduled, has ended", err)
+	go s.closeWithin(context.Background(), forever)
+	select {
+	case <-s.over:
+		return err
+	case <-time.After(DefaultGiveUpAfter):
+		return fmt.Errorf("%w; and workers end only when an initializer, or a task that it has scheduled, has ended", err)
 	}
-	return err
 }
 
 // Run is the whole life of a scheduler: it makes one, binds it, calls f, and when f has returned

@@ -16,42 +16,13 @@ import (
 func (s *Scheduler) watch(limit time.Duration, certain bool, over <-chan struct{}) {
 	deadlocks := deadlockJudge{s: s, limit: clock.Instant(limit), certain: certain}
 	stalls := stallJudge{s: s, limit: max(clock.Instant(limit), shortestStall)}
-	var reported survey
 	defer s.looked.Store(0)
-	for {
+	for step := clock.Instant(0); pause(step, nil, over); step = stepOf(deadlocks.limit) {
 		s.looked.Store(int64(clock.Now()))
-		v := s.survey()
-		again := time.Duration(-1)
-		if v != reported {
-			var deadlock *Deadlock
-			if deadlock, again = deadlocks.judge(v); deadlock != nil {
-				reported = v
-				s.cfg.Deadlocked(deadlock)
-			}
-		}
+		deadlocks.report(s.cfg.Deadlocked)
 		for _, stall := range stalls.judge() {
 			s.cfg.Stalled(stall)
 		}
-		if !pauseFor(deadlocks.limit, again, over) {
-			return
-		}
-	}
-}
-
-// pauseFor waits for a step of a judge with that limit, or for again if that is less and not negative. It returns
-// false, at once, when over is closed.
-func pauseFor(limit clock.Instant, again time.Duration, over <-chan struct{}) bool {
-	d := time.Duration(stepOf(limit))
-	if again >= 0 {
-		d = min(d, again)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-over:
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 
