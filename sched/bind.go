@@ -21,9 +21,7 @@ func (s *Scheduler) Bind() error {
 	if !s.exists() {
 		return fmt.Errorf("sched: bind: %w", ErrNotBound)
 	}
-	if f := Current(); f != nil && !f.isBoundGoroutine() {
-		return fmt.Errorf("sched: bind %s in a task of %s: %w", s.cfg.Name, f.maker.scheduler.cfg.Name, errBindInTask)
-	} else if f != nil {
+	if f := Current(); f != nil {
 		return fmt.Errorf("sched: bind %s, where %s is: %w", s.cfg.Name, f.maker.scheduler.cfg.Name, ErrBound)
 	}
 	if goroutine.InBubble() {

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -121,6 +122,9 @@ func (cfg Config) checked() (Config, error) {
 			return cfg, fmt.Errorf("%s is %d: %w", count.name, count.n, ErrNegative)
 		}
 	}
+	if cfg.Workers > MaxWorkers {
+		return cfg, fmt.Errorf("Config.Workers is %d: %w", cfg.Workers, ErrWorkers)
+	}
 	if cfg.OverloadAfter < 0 {
 		return cfg, fmt.Errorf("Config.OverloadAfter is %v: %w", cfg.OverloadAfter, ErrNegative)
 	}
@@ -152,15 +156,10 @@ func (cfg Config) checked() (Config, error) {
 			ErrAffinity, cfg.Policy,
 		)
 	}
-	if cfg.Name == "" {
-		cfg.Name = "scheduler"
-	}
-	if cfg.MaxIdle == 0 {
-		cfg.MaxIdle = DefaultMaxIdle
-	}
-	if cfg.GiveUpAfter == 0 {
-		cfg.GiveUpAfter = DefaultGiveUpAfter
-	} else if cfg.GiveUpAfter < 0 {
+	cfg.Name = cmp.Or(cfg.Name, "scheduler")
+	cfg.MaxIdle = cmp.Or(cfg.MaxIdle, DefaultMaxIdle)
+	cfg.GiveUpAfter = cmp.Or(cfg.GiveUpAfter, DefaultGiveUpAfter)
+	if cfg.GiveUpAfter < 0 {
 		cfg.GiveUpAfter = forever
 	}
 	if cfg.Deadlocked == nil {
@@ -170,13 +169,8 @@ func (cfg Config) checked() (Config, error) {
 		cfg.Stalled = func(s *Stall) { fmt.Fprintln(os.Stderr, s) }
 	}
 	if cfg.Exhausted == nil {
-		cfg.Exhausted = reportOnce()
+		var once sync.Once
+		cfg.Exhausted = func(err error) { once.Do(func() { fmt.Fprintln(os.Stderr, "fiberlab:", err) }) }
 	}
 	return cfg, nil
-}
-
-// reportOnce returns a function that writes the first error it is given to stderr.
-func reportOnce() func(error) {
-	var once sync.Once
-	return func(err error) { once.Do(func() { fmt.Fprintln(os.Stderr, "fiberlab:", err) }) }
 }

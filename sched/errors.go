@@ -37,7 +37,9 @@ var (
 		"no scheduler is bound to the calling goroutine: call Bind first, run inside a task, or keep what sched.Get " +
 			"returns there for other goroutines",
 	)
-	ErrBound      = errors.New("a scheduler is bound to the calling goroutine already: unbind it first")
+	ErrBound = errors.New(
+		"a scheduler is bound to the calling goroutine already: unbind it first, or in a task use what sched.Get returns",
+	)
 	ErrNotUnbound = errors.New("a goroutine that was bound has ended: call Unbind before it ends, by defer")
 	ErrInTask     = errors.New("called from inside a task: call it on the goroutine that called Bind or New")
 	ErrFull       = errors.New(
@@ -60,10 +62,4 @@ var (
 	ErrGoexit = park.ErrGoexit
 )
 
-// Special cases of these, with the remedies that fit them.
-var (
-	errClosedBefore = fault.Of(ErrClosed, "an earlier call has closed the scheduler: close it once")
-	errBindInTask   = fault.Of(
-		ErrBound, "a task has its scheduler already: use what sched.Get returns, or bind a goroutine of its own",
-	)
-)
+var errClosedBefore = fault.Of(ErrClosed, "an earlier call has closed the scheduler: close it once")

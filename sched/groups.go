@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -79,12 +80,8 @@ func (g Groups) checked() (Groups, error) {
 			ErrPolicy, fmt.Sprintf("Config.Groups.Mode is %v: no such mode: choose one of %s", g.Mode, modes()),
 		)
 	}
-	if g.Size == 0 {
-		g.Size = GroupSize
-	}
-	if g.Spinners == 0 {
-		g.Spinners = DefaultSpinners
-	}
+	g.Size = cmp.Or(g.Size, GroupSize)
+	g.Spinners = cmp.Or(g.Spinners, DefaultSpinners)
 	if g.StealEvery == nil {
 		g.StealEvery = func(int, int) int { return DefaultStealEvery }
 	}

@@ -59,19 +59,8 @@ func New(cfg Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sched: new: %w", err)
 	}
-	if err := takeWorkers(cfg.Workers); err != nil {
-		return nil, fmt.Errorf("sched: new: %w", err)
-	}
-	made := false
-	defer func() {
-		if !made { // also by a panic in a function of cfg
-			workersTaken.Add(-int64(cfg.Workers))
-		}
-	}()
 	s := newScheduler(cfg)
-	err = s.start()
-	made = true // from here on Close gives the workers back
-	if err != nil {
+	if err := s.start(); err != nil {
 		return nil, fmt.Errorf("sched: new: %w", err)
 	}
 	if cfg.Watchdog > 0 {
@@ -116,7 +105,11 @@ func newScheduler(cfg Config) *Scheduler {
 	}
 	s.arena = s.newArena(target{})
 	for id := range cfg.Workers {
-		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
+		w := newWorker(s, id, multiThreaded)
+		if cfg.Affinity != nil {
+			w.cpus = cfg.Affinity(id)
+		}
+		s.workers = append(s.workers, w)
 	}
 	s.policy = cfg.Policy.make(s.workers, cfg.Groups)
 	s.setGroupArenas()
@@ -129,10 +122,9 @@ func newScheduler(cfg Config) *Scheduler {
 
 // start makes the threads of the workers, all at the same time, and returns once each is ready or one cannot be.
 func (s *Scheduler) start() error {
-	if s.cfg.Affinity != nil {
-		for _, w := range s.workers {
-			w.cpus = s.cfg.Affinity(w.id)
-		}
+	// After all functions of Config that may panic: from here on, Close gives the workers back.
+	if err := takeWorkers(len(s.workers)); err != nil {
+		return err
 	}
 	started := make(chan error, len(s.workers))
 	for _, w := range s.workers {

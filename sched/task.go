@@ -218,17 +218,18 @@ type withoutWait struct{ context.Context }
 // admit takes a place in the room of s, which the task leaves when it begins. If none is free, the caller waits until
 // ctx is done, or as noWait and noRoom say.
 func (s *Scheduler) admit(ctx context.Context, inside bool) error {
-	err := s.room.TryTake(inside)
-	if err == admission.ErrFull && ctx != noWait && ctx != noRoom {
-		err = s.awaitRoom(ctx, inside)
-	}
-	switch {
-	case err == admission.ErrClosed:
-		return ErrClosed
-	case err == admission.ErrFull && ctx == noRoom:
+	if ctx == noRoom {
 		s.room.Exceed()
 		return nil
-	case err == admission.ErrFull:
+	}
+	err := s.room.TryTake(inside)
+	if err == admission.ErrFull && ctx != noWait {
+		err = s.awaitRoom(ctx, inside)
+	}
+	switch err {
+	case admission.ErrClosed:
+		return ErrClosed
+	case admission.ErrFull:
 		return ErrFull
 	}
 	return err

@@ -104,8 +104,7 @@ func (w *Worker) waitedFor(still bool) (fibers, tasks int) {
 	return fibers, tasks
 }
 
-// blockedStack returns the stack of the task that w runs, or of the function of Run, if that is in a call which blocks
-// the thread; else nil. A call of C may compute: it does not count.
+// blockedStack is report.BlockedTask of the fiber that w runs.
 func (w *Worker) blockedStack() []runtime.Frame {
 	running := w.running.Load()
 	fibers := w.scheduler.fibers.list(w)
@@ -113,22 +112,13 @@ func (w *Worker) blockedStack() []runtime.Frame {
 	if i < 0 {
 		return nil
 	}
-	traces, _ := report.Traces()
-	return report.BlockedTask(traces[fibers[i].goroutine])
+	return report.BlockedTask(fibers[i].goroutine)
 }
 
 // outsideMayWake reports whether another scheduler, or a goroutine that is none of the workers, may come to wake a
 // fiber of s. All workers of s sleep. A timer of package time, and a thread of C that has not called Go yet, are no
 // goroutines.
 func (s *Scheduler) outsideMayWake() bool {
-	if workersTaken.Load() > int64(len(s.everyWorker())) {
-		return true // a fiber of another scheduler may have a deadline
-	}
-	traces, ok := report.Traces()
-	for _, t := range traces {
-		if report.MayWake(t) {
-			return true
-		}
-	}
-	return !ok
+	// a fiber of another scheduler may have a deadline
+	return workersTaken.Load() > int64(len(s.everyWorker())) || report.MayWake()
 }

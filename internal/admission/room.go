@@ -112,8 +112,8 @@ func (r *Room) take(inside bool) error {
 	return nil
 }
 
-// Exceed takes a place although none is free: others get one only when fewer things wait than there are places. It
-// does not block.
+// Exceed takes a place, even if none is free: others get one only when fewer things wait than there are places. It does
+// not block.
 func (r *Room) Exceed() { r.add(-1) }
 
 // add changes how many places are free.

@@ -69,9 +69,12 @@ func WaitingCall() string {
 	return call
 }
 
-// BlockedTask returns the stack of the task, or of the function of Run, that runs on the goroutine, if it is in a call
-// of Go that blocks the thread. Otherwise it returns nil. A call of C may compute: it does not count.
-func BlockedTask(t goroutine.Trace) []runtime.Frame {
+// BlockedTask returns the stack of the task, or of the function of Run, that runs on the goroutine of that number, if
+// it is in a call of Go that blocks the thread. Otherwise it returns nil. A call of C may compute: it does not count.
+// BlockedTask stops the program for a moment.
+func BlockedTask(number uint64) []runtime.Frame {
+	traces, _ := Traces()
+	t := traces[number]
 	stack := t.Frames()
 	if end := slices.IndexFunc(stack, callsTask); end > 0 && blocksThread(t) {
 		return stack[:end]
@@ -92,9 +95,21 @@ func blocksThread(t goroutine.Trace) bool {
 // needsGoroutine are how the states begin in which a goroutine waits until another goroutine does something.
 var needsGoroutine = []string{"chan send", "chan receive (nil", "select (no", "sync.", "semacquire", "coroutine"}
 
-// MayWake reports whether the goroutine may come to wake a fiber, although no fiber and no other goroutine does
+// MayWake reports whether a goroutine of the program may come to wake a fiber, although no fiber does anything; true if
+// there are too many goroutines to look at. It stops the program for a moment.
+func MayWake() bool {
+	traces, ok := Traces()
+	for _, t := range traces {
+		if mayWake(t) {
+			return true
+		}
+	}
+	return !ok
+}
+
+// mayWake reports whether the goroutine may come to wake a fiber, although no fiber and no other goroutine does
 // anything. Where it receives or selects, a timer may end that.
-func MayWake(t goroutine.Trace) bool {
+func mayWake(t goroutine.Trace) bool {
 	switch {
 	case t.At("fiberlab/fiber"), t.In("fiberlab/sched.(*Fiber).main("), t.In("fiberlab/sched.(*Worker).waitForWork("):
 		return false // a fiber that is suspended, or a worker that sleeps
