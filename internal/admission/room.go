@@ -46,8 +46,7 @@ type Room struct {
 	closed bool      // callers from outside get no place
 	queue  list.List // of *waiter, in the order of their arrival
 
-	ticking  bool          // the timer is set
-	nextTick clock.Instant // when it runs
+	due atomic.Int64 // when the timer that is set runs, a clock.Instant; 0: none is set
 }
 
 // count is how many places a thread has freed.
@@ -114,14 +113,7 @@ func (r *Room) take(inside bool) error {
 
 // Exceed takes a place, even if none is free: others get one only when fewer things wait than there are places. It does
 // not block.
-func (r *Room) Exceed() { r.add(-1) }
-
-// add changes how many places are free.
-func (r *Room) add(n int) {
-	r.mu.Lock()
-	r.free += n
-	r.mu.Unlock()
-}
+func (r *Room) Exceed() { r.handOn(-1) }
 
 // Take is TryTake that waits if no place is free. It blocks a fiber, not its thread. If until ends the wait, Take
 // returns what until.Await returns. Reports of a deadlock say that the caller waits for what, unless that is nil.
@@ -130,21 +122,17 @@ func (r *Room) Take(inside bool, until park.Until, what park.Awaited) error {
 	if w.Parker == nil {
 		w.Parker = park.NewGoroutine()
 	}
-	now, set := clock.Now(), false
 	r.mu.Lock()
 	err := r.take(inside)
 	if err == ErrFull {
 		w.at = r.queue.PushBack(w)
 		r.waiting.Add(1)
-		set = r.watch(now)
 	}
 	r.mu.Unlock()
 	if err != ErrFull {
 		return err
 	}
-	if set {
-		time.AfterFunc(lookEvery, r.tick)
-	}
+	r.setTimer()
 	if err := until.Await(w.Parker, &w.outcome, what); err != nil && r.leave(w) {
 		return err
 	}
@@ -177,10 +165,7 @@ func (r *Room) Empty() bool {
 func (r *Room) Waiting() int { return int(r.waiting.Load()) }
 
 // Give frees a place that its taker has not used, and hands it on. Any thread may call it. It does not block.
-func (r *Room) Give() {
-	r.add(1)
-	r.handOn()
-}
+func (r *Room) Give() { r.handOn(1) }
 
 // Close refuses callers that are not inside from now on, those that wait included. It does not block, and may be called
 // again.
@@ -207,23 +192,19 @@ func (r *Room) Reopen() {
 	r.mu.Unlock()
 }
 
-// handOn gives free places to callers that wait.
-func (r *Room) handOn() {
+// handOn frees so many places, or takes them if more is less than 0. Then it gives free ones to callers that wait.
+func (r *Room) handOn(more int) {
+	var out []*waiter
 	r.mu.Lock()
-	out := r.admit()
-	r.mu.Unlock()
-	unpark(out)
-}
-
-// admit ends the waits of as many callers as there are free places. It returns them, for unpark. mu must be held.
-func (r *Room) admit() (out []*waiter) {
+	r.free += more
 	for r.collect(); r.free > 0 && r.queue.Len() > 0; r.free-- {
 		w := r.queue.Front().Value.(*waiter)
 		r.remove(w)
 		w.outcome.Store(admitted)
 		out = append(out, w)
 	}
-	return out
+	r.mu.Unlock()
+	unpark(out)
 }
 
 // remove takes w out of the callers that wait. mu must be held.
@@ -249,32 +230,25 @@ func (r *Room) collect() {
 	}
 }
 
-// watch notes that a caller waits from now on. It reports whether the timer must be set. mu must be held.
-func (r *Room) watch(now clock.Instant) (set bool) {
+// setTimer sets the timer if callers wait, unless it is set. A caller that begins to wait calls it after waiting has
+// counted it, and tick after it has cleared due: so one of the two sees what the other has done.
+func (r *Room) setTimer() {
+	now, due := int64(clock.Now()), r.due.Load()
 	// A timer that is far from due may never run: it was set in a bubble of testing/synctest, which has another clock.
-	if r.ticking && max(r.nextTick-now, now-r.nextTick) < clock.Instant(lostAfter) {
-		return false
+	isSet := due != 0 && max(due-now, now-due) < int64(lostAfter)
+	if r.waiting.Load() > 0 && !isSet && r.due.CompareAndSwap(due, now+int64(lookEvery)) {
+		time.AfterFunc(lookEvery, r.tick)
 	}
-	r.ticking, r.nextTick = true, now+clock.Instant(lookEvery)
-	return true
 }
 
 // tick is what the timer does: it hands free places on, and sets the timer again if callers still wait.
 func (r *Room) tick() {
-	now := clock.Now()
-	r.mu.Lock()
-	if now < r.nextTick {
-		r.mu.Unlock()
+	if int64(clock.Now()) < r.due.Load() {
 		return // another timer is set
 	}
-	out := r.admit()
-	r.ticking, r.nextTick = r.queue.Len() > 0, now+clock.Instant(lookEvery)
-	again := r.ticking
-	r.mu.Unlock()
-	unpark(out)
-	if again {
-		time.AfterFunc(lookEvery, r.tick)
-	}
+	r.due.Swap(0)
+	r.handOn(0)
+	r.setTimer()
 }
 
 // AddCount has the room count the places that a thread frees from now on. For each place the thread adds one to freed,
@@ -297,7 +271,7 @@ func (r *Room) Counted(n uint64) {
 // block.
 func (r *Room) Look() {
 	if r != nil && r.waiting.Load() > 0 {
-		r.handOn()
+		r.handOn(0)
 	}
 }
 
@@ -307,8 +281,7 @@ func (r *Room) RemoveCount(freed *atomic.Uint64) {
 		return
 	}
 	r.mu.Lock()
-	out := r.admit()
+	r.collect()
 	r.counts = slices.DeleteFunc(r.counts, func(c count) bool { return c.freed == freed })
 	r.mu.Unlock()
-	unpark(out)
 }
