@@ -82,7 +82,7 @@ func (s *Scheduler) visit() survey {
 			v.pending++ // mailed would also count a message that a closed mailbox is about to refuse
 			v.quiet = false
 		}
-		v.quiet = v.quiet && (w.word.Asleep() || w.isDone())
+		v.quiet = v.quiet && (w.word.Asleep() || isClosed(w.done))
 		v.next = min(v.next, w.timers.next())
 		waiting += w.waiting.load()
 		blocked += w.blocked.load()

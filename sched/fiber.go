@@ -196,10 +196,7 @@ func boundTo(f *Fiber) *Scheduler {
 	return nil
 }
 
-// worker is the one of s that the caller runs on, or nil.
-func (s *Scheduler) worker() *Worker { return s.workerOf(Current()) }
-
-// workerOf is worker for a caller that runs on f, or on no fiber if that is nil.
+// workerOf is the worker of s that runs the caller, or nil. The caller runs on f, or on no fiber if that is nil.
 func (s *Scheduler) workerOf(f *Fiber) *Worker {
 	if f != nil && f.maker.scheduler == s {
 		return f.worker.Load()

@@ -251,8 +251,8 @@ func (f *Fiber) carryOn() {
 	f.worker.Load().switches.add(1)
 }
 
-// switchTo hands the thread to another fiber, and returns when the calling fiber, f, is
-// current again. f is Idle: a fiber that is blocked calls suspend.
+// switchTo hands the thread to another fiber, and returns when the calling fiber, f, is current again. f is Idle, or
+// suspend has called it. It does nothing if to is f.
 //
 // The thread may come back earlier: when a fiber ends, it falls to the main fiber, which hands it on.
 func (f *Fiber) switchTo(to *Fiber) {

@@ -343,13 +343,11 @@ func (g *group) waiting(enough int) int {
 }
 
 // wakeFor wakes a worker for something that has just been queued: one of the group, or of a group that steals from it,
-// unless that is local to the group. It reports whether there was one, and counts what finds all workers busy.
-func (g *group) wakeFor(local bool) bool {
-	woken := g.idle.WakeOne() || !local && g.wakeThief()
-	if !woken {
+// unless that is local to the group. It counts what finds all workers busy.
+func (g *group) wakeFor(local bool) {
+	if !g.idle.WakeOne() && (local || !g.wakeThief()) {
 		g.none.Add(1)
 	}
-	return woken
 }
 
 // wakeAny wakes a worker of the group. If none is idle, and the shared queue has something to steal, it wakes one of a

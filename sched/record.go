@@ -151,7 +151,7 @@ func (w *Worker) recordWoken(asleep bool) {
 		return
 	}
 	by := -1
-	if waker := w.scheduler.worker(); waker != nil {
+	if waker := w.scheduler.workerOf(Current()); waker != nil {
 		by = waker.id
 	}
 	w.tell(func(at time.Duration) { w.record.Woken(at, by, asleep) })

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 
 	"fiberlab/internal/debug"
 	"fiberlab/internal/release"
@@ -46,32 +47,17 @@ func (w Why) String() string { return nameOf(whyNames[:], uint8(w), "Why") }
 
 // legal has, for each transition from one state to another, the causes that it may
 // have; a transition that has none is a fault of the scheduler.
-var legal = [states][states]causes{
-	Idle: {Running: because(WhyCarryOn)},
-	Running: {
-		Idle: because(WhyGoIdle, WhyEnd), Yielded: because(WhyWait), Waiting: because(WhyWait),
-		Queued: because(WhyYield),
-	},
-	Yielded: {Queued: because(WhyNotify)},
-	Waiting: {Queued: because(WhyNotify, WhyTimeout)},
-	Queued:  {Running: because(WhyResume)},
-}
-
-// causes is a set of Why.
-type causes uint16
-
-// because is the set of these causes.
-func because(list ...Why) causes {
-	var set causes
-	for _, why := range list {
-		set |= 1 << why
-	}
-	return set
+var legal = [states][states][]Why{
+	Idle:    {Running: {WhyCarryOn}},
+	Running: {Idle: {WhyGoIdle, WhyEnd}, Yielded: {WhyWait}, Waiting: {WhyWait}, Queued: {WhyYield}},
+	Yielded: {Queued: {WhyNotify}},
+	Waiting: {Queued: {WhyNotify, WhyTimeout}},
+	Queued:  {Running: {WhyResume}},
 }
 
 // mayGo reports whether a fiber may go from one state to another because of why.
 func mayGo(from, to State, why Why) bool {
-	return from < states && to < states && why < whys && legal[from][to]&(1<<why) != 0
+	return from < states && to < states && slices.Contains(legal[from][to], why)
 }
 
 // word is all that others may change of a fiber, in one atomic variable: its state, what has happened before its

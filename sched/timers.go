@@ -90,30 +90,24 @@ func (g *timers) stop(t *timer) {
 	g.mu.Unlock()
 }
 
-// expire ends the waits whose deadlines have passed by that moment, and puts their fibers where they will be run. The
-// caller runs on w.
-func (g *timers) expire(w *Worker, at clock.Instant) {
+// expire ends the waits whose deadlines have passed by that moment, and puts their fibers where they will be run. A
+// worker calls it on its thread.
+func (g *timers) expire(at clock.Instant) {
 	for g.next() <= at {
-		f, sleeper := g.expireOne(at)
-		if sleeper != nil {
-			sleeper.word.Notify()
+		var ready *Fiber
+		var wake *Worker
+		g.mu.Lock()
+		if t := g.takeDue(at); t != nil {
+			ready, wake = t.expire()
 		}
-		if f != nil && f.home == nil {
-			w.scheduler.migration.ready(f, w)
-		} else if f != nil {
-			f.deliver()
+		g.mu.Unlock()
+		if wake != nil {
+			wake.word.Notify()
+		}
+		if ready != nil {
+			ready.deliver()
 		}
 	}
-}
-
-// expireOne takes out a timer whose deadline has passed, if there is one, and does what its expire does.
-func (g *timers) expireOne(at clock.Instant) (ready *Fiber, wake *Worker) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if t := g.takeDue(at); t != nil {
-		return t.expire()
-	}
-	return nil, nil
 }
 
 // takeDue takes out a timer whose deadline has passed by that moment, or returns nil. The lock must be held.

@@ -186,7 +186,7 @@ func TestAnyWorkerExpiresWhatIsDue(t *testing.T) {
 			f.block(clock.Instant(100+i), 0)
 			f.publish()
 		}
-		s.workers[expirer].timers.expire(s.workers[expirer], 104)
+		s.workers[expirer].timers.expire(104)
 		require.EqualValues(t, 105, w.timers.next())
 		require.Equal(t, 5, s.policy.pending(nil))
 		var order []int
@@ -285,7 +285,7 @@ func TestGroupTimersAgainstList(t *testing.T) {
 				case 3:
 					now += clock.Instant(m.random.IntN(20))
 					w := m.worker()
-					w.timers.expire(w, now)
+					w.timers.expire(now)
 					for i := len(m.waiting) - 1; i >= 0; i-- {
 						if m.waiting[i].timer.deadline <= now {
 							m.goOn(true)
@@ -329,7 +329,7 @@ func TestGroupTimersSettle(t *testing.T) {
 							w := m.workers[i+r.IntN(workers/threads)*threads]
 							switch r.IntN(4) {
 							case 0:
-								w.timers.expire(w, now+clock.Instant(r.IntN(20)))
+								w.timers.expire(now + clock.Instant(r.IntN(20)))
 							case 1:
 								all[r.IntN(fibers)].wake(0)
 							default:

@@ -114,12 +114,11 @@ func (f *Fiber) unlock(lock sync.Locker) {
 // whether its deadline has ended the wait.
 func (f *Fiber) suspend() (timedOut bool) {
 	w := f.worker.Load()
-	if w.local.current = w.pickNext(f); w.local.current != f && f.home == nil {
+	next := w.pickNext(f)
+	if next != f && f.home == nil {
 		w.local.left = f
 	}
-	for w.local.current != f {
-		w = f.arrived(f.fiber.SwitchTo(w.local.current.fiber)) // another worker may have picked f
-	}
+	f.switchTo(next)
 	return f.resume()
 }
 
@@ -198,13 +197,13 @@ func (f *Fiber) deliver() {
 	home := f.home
 	if home == nil {
 		s, caller := f.maker.scheduler, f.worker.Load()
-		if !caller.runsHere() { // which costs less than s.worker
-			caller = s.worker()
+		if !caller.runsCaller() {
+			caller = s.workerOf(Current())
 		}
 		s.migration.ready(f, caller)
 		return
 	}
-	if home.runsHere() || home.runsCaller() {
+	if home.runsCaller() {
 		home.mustRunCaller("deliver")
 		home.local.ready.Push(f)
 		return
@@ -213,12 +212,12 @@ func (f *Fiber) deliver() {
 	home.word.Notify()
 }
 
-// runsHere reports whether the caller is a fiber that w runs. It may overlook a caller that has switched goroutines, as
-// iter.Pull does; see runsCaller.
-func (w *Worker) runsHere() bool { return w.running.Load() == uint64(fiber.Self()) }
-
-// runsCaller reports whether the caller is a fiber that w runs, or runs on behalf of one.
+// runsCaller reports whether the caller is a fiber that w runs, or runs on behalf of one. A caller that has switched
+// goroutines, as iter.Pull does, is known by Current alone, which takes longer.
 func (w *Worker) runsCaller() bool {
+	if w.running.Load() == uint64(fiber.Self()) {
+		return true
+	}
 	caller := Current()
 	return caller != nil && caller.worker.Load() == w
 }

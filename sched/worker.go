@@ -238,9 +238,6 @@ func (w *Worker) sharesFibers() bool {
 	return w.mode == multiThreaded && w.scheduler.migration != nil
 }
 
-// isDone reports whether the thread of a multi-threaded worker is through.
-func (w *Worker) isDone() bool { return isClosed(w.done) }
-
 // begin makes root, the calling goroutine, the main and current fiber.
 func (w *Worker) begin(root *fiber.Fiber) {
 	f := &Fiber{fiber: root, maker: w, home: w, record: w.record, residue: fiber.ResidueHere()}
@@ -312,7 +309,7 @@ func (w *Worker) poll() {
 		w.takeMessages()
 	}
 	if w.timers.next() != clock.Never {
-		w.timers.expire(w, clock.Now())
+		w.timers.expire(clock.Now())
 	}
 	if w.short() && w.sharesFibers() {
 		w.passTasks()
