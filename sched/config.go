@@ -13,19 +13,15 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// DefaultMaxIdle is how many idle fibers a worker keeps unless Config says otherwise.
-const DefaultMaxIdle = 1024
-
-// DefaultGiveUpAfter is how long Close and Unbind see nothing happen before they report a deadlock, unless Config says
-// otherwise.
-const DefaultGiveUpAfter = time.Second
+// Defaults of Config.MaxIdle and Config.GiveUpAfter, and of Config.Watchdog for Run.
+const (
+	DefaultMaxIdle     = 1024
+	DefaultGiveUpAfter = time.Second
+	DefaultWatchdog    = 5 * time.Second
+)
 
 // forever is a limit that is never reached.
 const forever = time.Duration(clock.Never / 2)
-
-// DefaultWatchdog is how long the watchdog of Run sees nothing happen before it reports a deadlock, unless Config says
-// otherwise.
-const DefaultWatchdog = 5 * time.Second
 
 // Config describes a scheduler. The zero value is one without multi-threaded workers: it runs tasks on the goroutines
 // that bind it.
@@ -133,23 +129,21 @@ func (cfg Config) checked() (Config, error) {
 			"Config.Policy is %v: %w: choose one of %s", cfg.Policy, ErrPolicy, strings.Join(policyNames[:], ", "),
 		)
 	}
-	groups, err := cfg.Groups.checked()
-	if err != nil {
+	var err error
+	if cfg.Groups, err = cfg.Groups.checked(); err != nil {
 		return cfg, err
 	}
-	cfg.Groups = groups
 	if cfg.MaxQueued == 0 && cfg.Policy == Group {
 		cfg.MaxQueued = DefaultRunQueue
 	}
-	backend, err := cfg.Backend.Resolve()
-	if err != nil {
+	if cfg.Backend, err = cfg.Backend.Resolve(); err != nil {
 		return cfg, err
 	}
-	cfg.Backend = backend
-	if err := (fiber.Config{Backend: backend, StackSize: cfg.StackSize, GuardPages: cfg.GuardPages}).Check(); err != nil {
+	fibers := fiber.Config{Backend: cfg.Backend, StackSize: cfg.StackSize, GuardPages: cfg.GuardPages}
+	if err := fibers.Check(); err != nil {
 		return cfg, err
 	}
-	if cfg.Affinity != nil && cfg.Policy.migrates() && backend == fiber.Goroutine {
+	if cfg.Affinity != nil && cfg.Policy.migrates() && cfg.Backend == fiber.Goroutine {
 		return cfg, fmt.Errorf(
 			"Config.Affinity: %w: workers keep no threads on the goroutine backend under %v: leave it out, or choose "+
 				"another backend or policy",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fiberlab/internal/clock"
+	"fiberlab/internal/goroutine"
 	"fiberlab/sched/park"
 	"fiberlab/sched/report"
 )
@@ -189,20 +190,24 @@ func pause(step clock.Instant, news, over <-chan struct{}) bool {
 	return true
 }
 
-// describe reports which of the fibers are blocked without a deadline. If none is, it does not stop the program.
+// describe reports which of the fibers are blocked without a deadline.
 func describe(fibers []*Fiber) (list []FiberReport) {
 	slices.SortFunc(fibers, func(a, b *Fiber) int { return cmp.Or(a.maker.id-b.maker.id, a.id-b.id) })
 	names := make(map[uintptr]string) // of fibers that may hold what others wait for
 	for _, f := range fibers {
 		names[uintptr(f.self.Load())] = fmt.Sprintf("worker %d fiber %d", f.maker.id, f.id)
 	}
-	var goroutines []uint64
+	var traces map[uint64]goroutine.Trace
 	for _, f := range fibers {
 		task, waits, blocked := f.awaited()
 		if !blocked {
 			continue
 		}
+		if traces == nil { // not before, since it stops the program
+			traces, _ = report.Traces()
+		}
 		b := FiberReport{Worker: f.maker.id, Fiber: f.id, Task: task}
+		b.Stack, b.Call = report.WaitIn(traces[f.goroutine].Frames())
 		if waits != nil {
 			what, holder := waits.Awaited()
 			b.For = what
@@ -214,14 +219,7 @@ func describe(fibers []*Fiber) (list []FiberReport) {
 				b.For += ", which none of these holds,"
 			}
 		}
-		list, goroutines = append(list, b), append(goroutines, f.goroutine)
-	}
-	if list == nil {
-		return nil
-	}
-	traces, _ := report.Traces()
-	for i, number := range goroutines {
-		list[i].Stack, list[i].Call = report.WaitIn(traces[number].Frames())
+		list = append(list, b)
 	}
 	return list
 }

@@ -153,8 +153,7 @@ func (s *Scheduler) abandon(err error) error {
 // Run is the whole life of a scheduler: it makes one, binds it, calls f, and when f has returned
 // it unbinds and closes it, which waits for all tasks. f finds the scheduler by Get.
 //
-// While f runs, and Config.Watchdog is 0, a watchdog reports deadlocks and stalls to stderr, or as Config.Deadlocked
-// and Config.Stalled say. It does not end them.
+// While f runs, a watchdog reports deadlocks and stalls, which it does not end; see Config.Watchdog.
 //
 // Run calls f on the calling goroutine, also if that panics or calls Goexit. It returns the errors of New, Bind,
 // Unbind and Close, or one that wraps ErrNilTask if f is nil. If it is a *Deadlock, the blocked fibers and

@@ -104,13 +104,15 @@ func TestWorkersAreCountedOnce(t *testing.T) {
 				StealEvery: func(int, int) int { panic("no") }}})
 		})
 	}
+	one, err := sched.New(sched.Config{Workers: 1})
+	require.NoError(t, err)
 	var over atomic.Bool
 	var refused sync.WaitGroup
 	refused.Add(1)
 	go func() {
 		defer refused.Done()
 		for !over.Load() {
-			_, err := sched.New(sched.Config{Workers: sched.MaxWorkers + 1})
+			_, err := sched.New(sched.Config{Workers: sched.MaxWorkers})
 			assert.ErrorIs(t, err, sched.ErrWorkers)
 		}
 	}()
@@ -123,4 +125,5 @@ func TestWorkersAreCountedOnce(t *testing.T) {
 	}
 	over.Store(true)
 	refused.Wait()
+	require.NoError(t, one.Close())
 }
