@@ -32,7 +32,7 @@ func requirePassed(t *testing.T, want time.Duration, start time.Time) {
 func TestOverloadErrorComesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 5 * time.Second
-		s := &Scheduler{cfg: Config{MaxQueued: 1, OverloadAfter: limit}, room: admission.New(1, 0)}
+		s := &Scheduler{cfg: Config{MaxQueued: 1, OverloadAfter: limit}, room: admission.New(1, 0, ErrFull, ErrClosed)}
 		enqueue := func(ctx context.Context) error { return s.admit(ctx, false) }
 		waitsFor := func(ctx context.Context) <-chan error {
 			result := make(chan error, 1)

@@ -101,7 +101,7 @@ func newScheduler(cfg Config) *Scheduler {
 	}
 	s.shared.MaxCalls = cfg.MaxCalls
 	if cfg.MaxQueued > 0 {
-		s.room = admission.New(cfg.MaxQueued, cfg.Workers)
+		s.room = admission.New(cfg.MaxQueued, cfg.Workers, ErrFull, ErrClosed)
 	}
 	s.arena = s.newArena(target{})
 	for id := range cfg.Workers {

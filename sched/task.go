@@ -7,7 +7,6 @@ import (
 	"time"
 	"unsafe"
 
-	"fiberlab/internal/admission"
 	"fiberlab/internal/queue"
 	"fiberlab/sched/park"
 )
@@ -223,25 +222,14 @@ func (s *Scheduler) admit(ctx context.Context, inside bool) error {
 		return nil
 	}
 	err := s.room.TryTake(inside)
-	if err == admission.ErrFull && ctx != noWait {
-		err = s.awaitRoom(ctx, inside)
+	if err != ErrFull || ctx == noWait {
+		return err
 	}
-	switch err {
-	case admission.ErrClosed:
-		return ErrClosed
-	case admission.ErrFull:
-		return ErrFull
-	}
-	return err
-}
-
-// awaitRoom is admit where no place is free.
-func (s *Scheduler) awaitRoom(ctx context.Context, inside bool) error {
 	began, until := time.Now(), park.Until{Context: ctx}
 	if limit := s.cfg.OverloadAfter; limit > 0 {
 		until.Deadline = began.Add(limit)
 	}
-	err := s.room.Take(inside, until, roomOf(s.cfg.MaxQueued))
+	err = s.room.Take(inside, until, roomOf(s.cfg.MaxQueued))
 	if err == park.ErrDeadline {
 		err = fmt.Errorf("waited %v for room, and %d still wait to begin (Config.MaxQueued): %w",
 			time.Since(began).Round(time.Microsecond), s.cfg.MaxQueued, ErrOverload)

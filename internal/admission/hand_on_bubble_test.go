@@ -24,7 +24,7 @@ func waitsFor(ctx context.Context, r *Room) <-chan error {
 func TestSinglePlaceIsHandedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 1024
-		r := New(places, 2)
+		r := newRoom(places, 2)
 		freed := make([]atomic.Uint64, 2)
 		for i := range freed {
 			r.AddCount(&freed[i])
@@ -38,7 +38,7 @@ func TestSinglePlaceIsHandedOn(t *testing.T) {
 			require.NoError(t, <-result)
 			time.Sleep(time.Second)
 		}
-		require.ErrorIs(t, r.TryTake(false), ErrFull)
+		require.ErrorIs(t, r.TryTake(false), errFull)
 		freed[0].Add(1)
 		r.RemoveCount(&freed[0])
 		require.NoError(t, r.TryTake(false), "a count that has been removed has taken a place with it")

@@ -13,7 +13,6 @@ package admission
 
 import (
 	"container/list"
-	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -25,15 +24,11 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Why a caller gets no place.
-var (
-	ErrFull   = errors.New("no place is free: try again later, or wait for one")
-	ErrClosed = errors.New("the room is closed")
-)
-
 // Room is a limited number of places. A nil Room is none: Look and RemoveCount do nothing.
 type Room struct {
 	places int
+	full   error  // of a caller for which no place is free
+	over   error  // of a caller from outside when the room is closed
 	batch  uint64 // how many places a thread frees before it hands them on; a power of 2
 
 	_       [2]cpu.CacheLinePad // threads that count read waiting; callers write what follows it
@@ -76,18 +71,19 @@ const (
 	largestBatch = 4096
 )
 
-// New makes a room with that many places. The more threads are expected to count, the smaller is the batch of each:
-// together they hold no more than a sixteenth of the places back from callers that wait.
-func New(places, threads int) *Room {
-	r := &Room{places: places, free: places, batch: largestBatch}
+// New makes a room with that many places. A caller gets the error full if no place is free, and over if the room is
+// closed. The more threads are expected to count, the smaller is the batch of each: together they hold no more than a
+// sixteenth of the places back from callers that wait.
+func New(places, threads int, full, over error) *Room {
+	r := &Room{places: places, full: full, over: over, free: places, batch: largestBatch}
 	for r.batch > 1 && r.batch*16*uint64(max(threads, 1)) > uint64(places) {
 		r.batch /= 2
 	}
 	return r
 }
 
-// TryTake takes a free place. It returns ErrFull if none is free, or if callers wait, who come first. If the room is
-// closed, it returns ErrClosed to a caller that is not inside. It does not block.
+// TryTake takes a free place. It returns New's full if none is free, or if callers wait, who come first. If the room is
+// closed, it returns New's over to a caller that is not inside. It does not block.
 func (r *Room) TryTake(inside bool) error {
 	r.mu.Lock()
 	err := r.take(inside)
@@ -99,12 +95,12 @@ func (r *Room) TryTake(inside bool) error {
 func (r *Room) take(inside bool) error {
 	switch {
 	case r.closed && !inside:
-		return ErrClosed
+		return r.over
 	case r.queue.Len() > 0:
-		return ErrFull
+		return r.full
 	case r.free <= 0:
 		if r.collect(); r.free <= 0 {
-			return ErrFull
+			return r.full
 		}
 	}
 	r.free--
@@ -124,12 +120,12 @@ func (r *Room) Take(inside bool, until park.Until, what park.Awaited) error {
 	}
 	r.mu.Lock()
 	err := r.take(inside)
-	if err == ErrFull {
+	if err == r.full {
 		w.at = r.queue.PushBack(w)
 		r.waiting.Add(1)
 	}
 	r.mu.Unlock()
-	if err != ErrFull {
+	if err != r.full {
 		return err
 	}
 	r.setTimer()
@@ -137,7 +133,7 @@ func (r *Room) Take(inside bool, until park.Until, what park.Awaited) error {
 		return err
 	}
 	if w.outcome.Load() == refused {
-		return ErrClosed
+		return r.over
 	}
 	return nil
 }

@@ -19,6 +19,11 @@ func take(ctx context.Context, r *Room, inside bool) error {
 	return r.Take(inside, park.Until{Context: ctx}, nil)
 }
 
+var errFull, errClosed = errors.New("full"), errors.New("closed")
+
+// newRoom makes a room that returns these errors.
+func newRoom(places, threads int) *Room { return New(places, threads, errFull, errClosed) }
+
 // modelCaller is a caller that waits for a place, as the model has it.
 type modelCaller struct {
 	inside bool
@@ -36,7 +41,7 @@ var errLeft = errors.New("the caller has left")
 func TestRoomModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.IntRange(1, 3).Draw(t, "places")
-		r, taken, closed := New(most, 1), 0, false
+		r, taken, closed := newRoom(most, 1), 0, false
 		var freed atomic.Uint64
 		r.AddCount(&freed)
 		var callers []modelCaller // first come, first served
@@ -72,9 +77,9 @@ func TestRoomModel(t *testing.T) {
 				var want error
 				switch {
 				case closed && !inside:
-					want = ErrClosed
+					want = errClosed
 				case taken >= most:
-					want = ErrFull
+					want = errFull
 				default:
 					taken++
 				}
@@ -87,7 +92,7 @@ func TestRoomModel(t *testing.T) {
 				callers = append(callers, c)
 				switch {
 				case closed && !c.inside:
-					end(len(callers)-1, ErrClosed)
+					end(len(callers)-1, errClosed)
 				case taken < most:
 					taken++
 					end(len(callers)-1, nil)
@@ -127,7 +132,7 @@ func TestRoomModel(t *testing.T) {
 					if callers[i].inside {
 						i++
 					} else {
-						end(i, ErrClosed)
+						end(i, errClosed)
 					}
 				}
 			},

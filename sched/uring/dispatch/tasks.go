@@ -39,7 +39,7 @@ type task struct {
 }
 
 func newTaskQueue(limit int) *taskQueue {
-	q := &taskQueue{room: admission.New(limit, 1)}
+	q := &taskQueue{room: admission.New(limit, 1, ErrFull, nil)}
 	q.room.AddCount(&q.begun)
 	return q
 }
