@@ -226,8 +226,8 @@ func (r *Room) collect() {
 	}
 }
 
-// setTimer sets the timer if callers wait, unless it is set. A caller that begins to wait calls it after waiting has
-// counted it, and tick after it has cleared due: so one of the two sees what the other has done.
+// setTimer sets the timer if callers wait, unless it is set. A caller that begins to wait is counted in waiting first,
+// and tick clears due first. So one of the two sees what the other has done, and sets it.
 func (r *Room) setTimer() {
 	now, due := int64(clock.Now()), r.due.Load()
 	// A timer that is far from due may never run: it was set in a bubble of testing/synctest, which has another clock.
