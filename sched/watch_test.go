@@ -71,7 +71,7 @@ func TestStallIsNotReportedAtTheFirstLook(t *testing.T) {
 	here, there := net.Pipe()
 	// the place of a wait is in no package of sched
 	require.NoError(t, s.Go(func() { _, _ = here.Read(make([]byte, 1)) }))
-	for s.workers[0].tasks.load() == 0 {
+	for s.workers[0].blockedStack() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	const limit = clock.Instant(time.Second)
