@@ -95,9 +95,7 @@ func Unbind() error {
 	s.keepCounts(w)
 	workersTaken.Add(-1)
 	s.mu.Unlock()
-	if w.record != nil {
-		w.record.Unbound()
-	}
+	w.tell(Event{Kind: KindUnbound})
 	s.signalClose()
 	return nil
 }

@@ -295,7 +295,7 @@ func (f *Fiber) execute(t runnable) {
 	}
 	call := t.function()
 	if t.flags&isNamed == 0 {
-		f.beginTask("", call)
+		f.beginTask(call)
 	}
 	returned := false
 	defer func() {
@@ -309,6 +309,9 @@ func (f *Fiber) execute(t runnable) {
 			f.local = nil
 		}
 		f.residue.Clear()
+		if f.record != nil {
+			f.tell(KindTaskEnded, "")
+		}
 		if f.name.Load() != nil {
 			f.name.Store(nil)
 		}
@@ -316,18 +319,15 @@ func (f *Fiber) execute(t runnable) {
 		if migrates {
 			f.home = nil
 		}
-		if f.record != nil {
-			f.tell(f.record.End)
-		}
 	}()
 	call()
 	returned = true
 }
 
-// beginTask notes that f, the calling fiber, calls the function of a task of that name.
-func (f *Fiber) beginTask(name string, function func()) {
+// beginTask notes that f, the calling fiber, calls the function of a task.
+func (f *Fiber) beginTask(function func()) {
 	if f.record != nil {
-		f.recordBegin(name)
+		f.tell(KindTaskBegan, "")
 	}
 	f.task.Begin(function)
 }

@@ -292,7 +292,7 @@ func newEntry(t *Task) runnable {
 // runNamed is what f, the calling fiber, calls for a task that has a name.
 func (f *Fiber) runNamed(name string, function func()) {
 	f.name.Store(&name)
-	f.beginTask(name, function)
+	f.beginTask(function)
 	function()
 }
 

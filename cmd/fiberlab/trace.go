@@ -13,7 +13,7 @@ import (
 	"fiberlab/sched/trace/timeline"
 )
 
-// tracedEvents is how many transitions of each worker a trace holds. Older ones are dropped.
+// tracedEvents is how many events of each worker a trace holds. Older ones are dropped.
 const tracedEvents = 1 << 17
 
 // perfettoExt is the extension of a trace in Perfetto's own format; all others are JSON.

@@ -42,38 +42,36 @@ func TestIdling(t *testing.T) {
 					<-begun
 				}
 				require.NoError(t, s.Close())
-				woken, spins := map[trace.IdleWhat]uint64{}, map[int]bool{}
+				woken, spins := map[sched.Kind]uint64{}, map[int]bool{}
 				outside, inside := 0, 0
-				for _, i := range r.Idling() {
-					switch i.What {
-					case trace.SpinBegan, trace.SpinEnded:
-						require.Equal(t, i.What == trace.SpinEnded, spins[i.Worker], "worker %d spins", i.Worker)
-						spins[i.Worker] = i.What == trace.SpinBegan
-						require.Less(t, i.By, 0)
-						continue
-					case trace.Stole, trace.Completed:
-						require.Positive(t, i.Count)
-						continue
-					}
-					woken[i.What]++
-					if i.By < 0 {
-						outside++
-					} else {
-						inside++
-						require.NotEqual(t, i.Worker, i.By, "a worker has woken itself")
+				for _, e := range r.Events() {
+					switch e.Kind {
+					case sched.KindSpinBegan, sched.KindSpinEnded:
+						require.Equal(t, e.Kind == sched.KindSpinEnded, spins[e.Worker], "worker %d spins", e.Worker)
+						spins[e.Worker] = e.Kind == sched.KindSpinBegan
+					case sched.KindStole, sched.KindCompleted:
+						require.Positive(t, e.Count)
+					case sched.KindWokenSpinning, sched.KindWokenAsleep:
+						woken[e.Kind]++
+						if e.By < 0 {
+							outside++
+						} else {
+							inside++
+							require.NotEqual(t, e.Worker, e.By, "a worker has woken itself")
+						}
 					}
 				}
 				for worker, is := range spins {
 					require.False(t, is, "worker %d spins at the end", worker)
 				}
 				require.Equal(
-					t, awake(), woken[trace.WokenSpinning]+woken[trace.WokenAsleep], "wake-ups that are counted",
+					t, awake(), woken[sched.KindWokenSpinning]+woken[sched.KindWokenAsleep], "wake-ups that are counted",
 				)
 				require.Positive(t, outside, "wake-ups from outside")
 				require.Positive(t, inside, "wake-ups by tasks")
 				require.Equal(t, spinners > 0, len(spins) > 0, "workers spin only where they may")
 				if spinners < 0 {
-					require.Zero(t, woken[trace.WokenSpinning])
+					require.Zero(t, woken[sched.KindWokenSpinning])
 				}
 
 				var text bytes.Buffer
@@ -96,16 +94,20 @@ func TestIdling(t *testing.T) {
 // What is drawn of workers that idle: a spin from its beginning to its end, a wake-up on the tracks of both.
 func TestTraceOfIdling(t *testing.T) {
 	r := trace.NewRecorder(10)
-	before := time.Hour
 	workers := []sched.WorkerRecorder{r.Worker(0), r.Worker(1)}
-	workers[0].Spin(before+10, false) // its beginning is not kept
-	workers[0].Spin(before+20, true)
-	workers[1].Woken(before+25, 0, true)
-	workers[0].Woken(before+30, -1, false)
-	workers[0].Spin(before+40, false)
-	workers[1].Spin(before+50, true) // it lasts
-	workers[1].Took(before+60, 3, "worker 0")
-	workers[0].Took(before+70, 2, "")
+	for _, e := range []sched.Event{
+		{At: 10, Worker: 0, Kind: sched.KindSpinEnded}, // its beginning is not kept
+		{At: 20, Worker: 0, Kind: sched.KindSpinBegan},
+		{At: 25, Worker: 1, Kind: sched.KindWokenAsleep, By: 0},
+		{At: 30, Worker: 0, Kind: sched.KindWokenSpinning, By: -1},
+		{At: 40, Worker: 0, Kind: sched.KindSpinEnded},
+		{At: 50, Worker: 1, Kind: sched.KindSpinBegan}, // it lasts
+		{At: 60, Worker: 1, Kind: sched.KindStole, Count: 3, Text: "worker 0"},
+		{At: 70, Worker: 0, Kind: sched.KindCompleted, Count: 2},
+	} {
+		e.At += time.Hour
+		workers[e.Worker].Record(e)
+	}
 	var text bytes.Buffer
 	require.NoError(t, r.WriteTrace(&text))
 	events, names := parseAll(t, text.Bytes())
@@ -131,5 +133,5 @@ func TestTraceOfIdling(t *testing.T) {
 	require.Equal(t, []string{"i woken -1 asleep worker 0\n", "i steals 3 from worker 0 -1  \n"}, list(1))
 	require.Equal(t, []string{"X spin 20  \n"}, list(spins))
 	require.Equal(t, []string{"X spin 0  \n"}, list(spins+1))
-	require.Len(t, r.Idling(), 8)
+	require.Len(t, r.Events(), 8)
 }

@@ -19,9 +19,7 @@ import (
 func transit(part sched.WorkerRecorder, number int, from, to sched.State, why sched.Why) {
 	part.Lock()
 	defer part.Unlock()
-	part.Transition(
-		sched.Moment{Fiber: number, At: time.Duration(clock.Now())}, sched.Transition{From: from, To: to, Why: why},
-	)
+	part.Record(sched.Event{Fiber: number, At: time.Duration(clock.Now()), From: from, To: to, Why: why})
 }
 
 // The buffer keeps the latest, in order; the counts keep all.
@@ -34,8 +32,9 @@ func TestRecorderRing(t *testing.T) {
 		}
 		var fibers []int
 		for _, e := range r.Events() {
-			require.Equal(t, 2, e.Maker)
-			require.Equal(t, sched.Transition{From: sched.Idle, To: sched.Running, Why: sched.WhyCarryOn}, e.Transition)
+			e.At = 0
+			want := sched.Event{Fiber: e.Fiber, From: sched.Idle, To: sched.Running, Why: sched.WhyCarryOn}
+			require.Equal(t, want, e)
 			fibers = append(fibers, e.Fiber)
 		}
 		var want []int
@@ -85,8 +84,8 @@ func TestRecorderForgetsTheRingsOfGoroutinesThatUnbind(t *testing.T) {
 		yields++
 		require.NoError(t, sched.Unbind())
 	}
-	require.Len(t, r.buffers, 1, "the worker's own is left")
-	require.Len(t, r.past.events.kept, capacity)
+	require.Len(t, r.buffers, 2, "the worker's, and that of one goroutine after the other")
+	require.Len(t, r.buffers[1].events, capacity)
 	counts := r.Transitions()
 	require.Equal(t, yields, counts.Of(sched.Running, sched.Queued), "what they did is counted")
 	latest := 0
@@ -104,15 +103,10 @@ func TestTraceNamesTheTrackOfANotifier(t *testing.T) {
 	var events []traceEvent
 	w := &traceWriter{stays: make(map[fiberID]*stay), workers: make(map[int]bool)}
 	w.event = func(e traceEvent) { events = append(events, e) }
-	w.transition(Event{
-		At: 1,
-		Transition: sched.Transition{
-			From: sched.Yielded, To: sched.Queued, Why: sched.WhyNotify, By: sched.Notifier{Worker: 7, Fiber: 3},
-		},
-	})
 	w.transition(
-		Event{At: 2, Transition: sched.Transition{From: sched.Queued, To: sched.Running, Why: sched.WhyResume}},
+		sched.Event{At: 1, From: sched.Yielded, To: sched.Queued, Why: sched.WhyNotify, By: 7, ByFiber: 3},
 	)
+	w.transition(sched.Event{At: 2, From: sched.Queued, To: sched.Running, Why: sched.WhyResume})
 	name := slices.IndexFunc(events, func(e traceEvent) bool { return e.Phase == "M" && e.Args["name"] == "worker 7" })
 	arrow := slices.IndexFunc(events, func(e traceEvent) bool { return e.Phase == "s" })
 	require.GreaterOrEqual(t, name, 0, "%v", events)
@@ -137,10 +131,10 @@ func TestMigration(t *testing.T) {
 		{1, sched.Queued, sched.Running, sched.WhyResume},
 		{1, sched.Running, sched.Idle, sched.WhyGoIdle},
 	} {
-		m := sched.Moment{At: r.began + time.Duration(i+1), Worker: step.worker, Fiber: 3}
-		part.Transition(
-			m, sched.Transition{From: step.from, To: step.to, Why: step.why, By: sched.Notifier{Worker: -1}},
-		)
+		part.Record(sched.Event{
+			At: r.began + time.Duration(i+1), Worker: step.worker, Fiber: 3, From: step.from, To: step.to, Why: step.why,
+			By: -1,
+		})
 	}
 	var text bytes.Buffer
 	require.NoError(t, r.WriteTrace(&text))
@@ -172,9 +166,9 @@ func TestEventsNameTheCallThatWaits(t *testing.T) {
 		require.True(t, opened.WaitUntil(time.Now().Add(time.Hour)))
 	}))
 	var calls []string
-	for _, e := range r.Events() {
+	for _, e := range r.Events(sched.KindTransition) {
 		if e.To == sched.Waiting {
-			calls = append(calls, e.For)
+			calls = append(calls, e.Text)
 		}
 	}
 	require.Equal(t, []string{"fibersync.(*Latch).WaitContext", "fibersync.(*Event).WaitUntil"}, slices.Compact(calls))

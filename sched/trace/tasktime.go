@@ -14,18 +14,10 @@ type TaskTime struct {
 	Blocked time.Duration // Yielded or Waiting
 }
 
-func (t *TaskTime) add(more TaskTime) {
-	t.Tasks += more.Tasks
-	t.Running += more.Running
-	t.Queued += more.Queued
-	t.Blocked += more.Blocked
-}
-
 // stretch is what a recorder knows of a fiber between two transitions.
 type stretch struct {
-	since  time.Duration // of the last transition, or change of the task
+	since  time.Duration // when its last transition, or change of the task, was
 	inTask bool
-	task   string // its name
 }
 
 // TaskTimes returns the time of all tasks, by their names, until the last transition of each. The empty name has the
@@ -35,21 +27,10 @@ func (r *Recorder) TaskTimes() map[string]TaskTime {
 	r.each(func(part *buffer) {
 		for name, t := range part.times {
 			s := sum[name]
-			s.add(*t)
-			sum[name] = s
+			sum[name] = TaskTime{s.Tasks + t.Tasks, s.Running + t.Running, s.Queued + t.Queued, s.Blocked + t.Blocked}
 		}
 	})
 	return sum
-}
-
-// stretch returns the stretch of the fiber. The buffer's lock must be held.
-func (b *buffer) stretch(m sched.Moment) *stretch {
-	s := b.stretches[m.Fiber]
-	if s == nil {
-		s = &stretch{since: m.At}
-		b.stretches[m.Fiber] = s
-	}
-	return s
 }
 
 // mostNames is how many names of tasks a buffer distinguishes.
@@ -69,16 +50,20 @@ func (b *buffer) timesOf(name string) *TaskTime {
 	return t
 }
 
-// charge adds the time since the last change to the task of the fiber, which was in that state until m. It returns the
+// charge adds the time since the last change to the task of the fiber, which was in that state until e. It returns the
 // fiber's stretch, which begins anew. The buffer's lock must be held.
-func (b *buffer) charge(m sched.Moment, state sched.State) *stretch {
-	s := b.stretch(m)
-	took := m.At - s.since
-	s.since = m.At
+func (b *buffer) charge(e *sched.Event, state sched.State) *stretch {
+	s := b.stretches[e.Fiber]
+	if s == nil {
+		s = &stretch{}
+		b.stretches[e.Fiber] = s
+	}
+	took := e.At - s.since
+	s.since = e.At
 	if !s.inTask {
 		return s
 	}
-	switch t := b.timesOf(s.task); state {
+	switch t := b.timesOf(e.Task); state {
 	case sched.Running:
 		t.Running += took
 	case sched.Queued:

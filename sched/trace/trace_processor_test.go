@@ -56,7 +56,7 @@ func TestTraceProcessor(t *testing.T) {
 	}
 	for name, record := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := trace.NewRecorder(1 << 16)
+			r := trace.NewRecorder(1 << 17)
 			record(t, r)
 			var text, packets bytes.Buffer
 			require.NoError(t, r.WriteTrace(&text))
@@ -93,17 +93,16 @@ func odd(_ *testing.T, r *trace.Recorder) {
 		part := r.Worker(worker)
 		part.Lock()
 		at := 5*time.Hour + time.Duration(worker)
-		change := func(from, to sched.State, why sched.Why) {
-			part.Transition(
-				sched.Moment{Fiber: 1, Worker: worker, At: at}, sched.Transition{From: from, To: to, Why: why},
-			)
+		record := func(e sched.Event) {
+			e.At, e.Worker, e.Maker, e.Fiber = at, worker, worker, 1
+			part.Record(e)
 		}
 		for i := range 20_000 {
-			change(sched.Queued, sched.Running, sched.WhyResume)
-			part.Begin(sched.Moment{Fiber: 1, Worker: worker, At: at}, "odd")
+			record(sched.Event{From: sched.Queued, To: sched.Running, Why: sched.WhyResume})
+			record(sched.Event{Kind: sched.KindTaskBegan, Task: "odd"})
 			at += time.Duration(i * i % 2711)
-			part.End(sched.Moment{Fiber: 1, Worker: worker, At: at})
-			change(sched.Running, sched.Queued, sched.WhyYield)
+			record(sched.Event{Kind: sched.KindTaskEnded, Task: "odd"})
+			record(sched.Event{From: sched.Running, To: sched.Queued, Why: sched.WhyYield})
 		}
 		part.Unlock()
 	}

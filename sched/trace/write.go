@@ -47,24 +47,23 @@ func (m microseconds) MarshalJSON() ([]byte, error) {
 // fiberID names a fiber within a recorder.
 type fiberID struct{ maker, fiber int }
 
-// stay is the time that a fiber spends in one state.
-type stay struct {
-	Event        // by which it began
-	begun  bool  // Event is kept; else the stay is left out
-	thread int   // of the process traceFibers
-	from   int   // the worker that ran the fiber before, if that was another one; else less than 0
-	wake   *wake // of the fiber, which has not run since; nil: no fiber has woken it
-
-	// The tasks within a stay that is Running.
-	inTask bool
-	name   string // of the present task
-	tasks  []run
+// String names the fiber.
+func (id fiberID) String() string {
+	if id.maker < 0 {
+		return "no fiber"
+	}
+	return fmt.Sprintf("worker %d fiber %d", id.maker, id.fiber)
 }
 
-// wake is when a fiber was notified, and the worker that ran the one who did so.
-type wake struct {
-	at time.Duration
-	by int
+// stay is the time that a fiber spends in one state.
+type stay struct {
+	sched.Event      // by which it began
+	begun       bool // Event is kept; else the stay is left out
+	thread      int  // of the process traceFibers
+	from        int  // the worker that ran the fiber before, if that was another one; else less than 0
+	waker       int  // the worker that ran the fiber which notified this one; less than 0: none did
+	inTask      bool
+	tasks       []run // if it is Running
 }
 
 // run is the part of a task that lies within one stay.
@@ -104,21 +103,20 @@ func (r *Recorder) draw(emit func(traceEvent)) {
 	t := &traceWriter{event: emit, stays: make(map[fiberID]*stay), workers: make(map[int]bool)}
 	t.name("process_name", traceWorkers, 0, "workers")
 	t.name("process_name", traceFibers, 0, "fibers")
-	events, marks := r.Events(), r.Marks()
-	last := time.Duration(0)
-	for len(events) > 0 || len(marks) > 0 {
-		if len(marks) == 0 || len(events) > 0 && events[0].At <= marks[0].At {
-			last = events[0].At
-			t.transition(events[0])
-			events = events[1:]
-		} else {
-			last = marks[0].At
-			t.mark(marks[0])
-			marks = marks[1:]
+	events, last := r.Events(), time.Duration(0)
+	for _, e := range events {
+		switch e.Kind {
+		case sched.KindTransition:
+			t.transition(e)
+		case sched.KindTaskBegan, sched.KindTaskEnded, sched.KindMark:
+			t.mark(e)
+		default:
+			continue // a worker's
 		}
+		last = e.At
 	}
 	t.end(last)
-	t.idling(r.Idling(), last)
+	t.idling(events, last)
 }
 
 // traceWriter turns transitions into stays.
@@ -134,11 +132,11 @@ type traceWriter struct {
 func (t *traceWriter) of(id fiberID) *stay {
 	s := t.stays[id]
 	if s == nil {
-		s = &stay{Event: Event{Worker: id.maker}, thread: len(t.stays) + 1, from: -1}
+		s = &stay{Event: sched.Event{Worker: id.maker}, thread: len(t.stays) + 1, from: -1, waker: -1}
 		t.stays[id] = s
 		t.order = append(t.order, id)
 		t.worker(id.maker)
-		t.name("thread_name", traceFibers, s.thread, fmt.Sprintf("worker %d fiber %d", id.maker, id.fiber))
+		t.name("thread_name", traceFibers, s.thread, id.String())
 	}
 	return s
 }
@@ -153,63 +151,62 @@ func (t *traceWriter) track(thread int, name string) {
 	}
 }
 
-func (t *traceWriter) transition(e Event) {
+func (t *traceWriter) transition(e sched.Event) {
 	id := fiberID{e.Maker, e.Fiber}
 	s := t.of(id)
 	t.worker(e.Worker)
 	t.stay(id, s, e.At, e.Why.String())
 	before := *s
-	s.Event, s.begun, s.from, s.tasks = e, true, -1, nil
+	s.Event, s.begun, s.from, s.waker, s.tasks = e, true, -1, -1, nil
 	switch {
-	case e.Why == sched.WhyNotify && e.By.Worker >= 0:
-		s.wake = &wake{e.At, t.ranOn(e.By)}
+	case e.Why == sched.WhyNotify && e.By >= 0:
+		s.waker = t.ranOn(fiberID{e.By, e.ByFiber})
 	case e.To == sched.Running:
 		if e.Why == sched.WhyResume && before.begun && before.Worker != e.Worker {
 			s.from = before.Worker
 			t.instant(e.Worker, id.on(e.Worker)+" migrates", "migration", e.At, map[string]string{"from": workerName(s.from)})
 		}
-		if s.wake != nil {
-			t.arrow(s.wake, e)
+		if before.waker >= 0 {
+			t.arrow(before, e)
 		}
-		s.wake = nil
 		if s.inTask {
-			s.tasks = append(s.tasks, run{name: s.name, since: e.At})
+			s.tasks = append(s.tasks, run{name: e.Task, since: e.At})
 		}
 	}
 }
 
 // arrow leads from where a fiber was notified to where it goes on.
-func (t *traceWriter) arrow(from *wake, to Event) {
+func (t *traceWriter) arrow(from stay, to sched.Event) {
 	t.arrows++
-	t.worker(from.by) // of which no other event may be kept
+	t.worker(from.waker) // of which no other event may be kept
 	e := traceEvent{Name: "notify", Class: "notify", PID: traceWorkers, Arrow: t.arrows}
-	e.Phase, e.TID, e.Start = "s", workerThread(from.by), microseconds(from.at)
+	e.Phase, e.TID, e.Start = "s", workerThread(from.waker), microseconds(from.At)
 	t.event(e)
 	e.Phase, e.TID, e.Start, e.Into = "f", workerThread(to.Worker), microseconds(to.At), "e"
 	t.event(e)
 }
 
 // ranOn is the worker that runs the fiber, as far as that is known: else the worker that has made it.
-func (t *traceWriter) ranOn(n sched.Notifier) int {
-	if s := t.stays[fiberID{n.Worker, n.Fiber}]; s != nil {
+func (t *traceWriter) ranOn(id fiberID) int {
+	if s := t.stays[id]; s != nil {
 		return s.Worker
 	}
-	return n.Worker
+	return id.maker
 }
 
-func (t *traceWriter) mark(m Mark) {
-	id := fiberID{m.Maker, m.Fiber}
-	s := t.of(id)
-	switch m.What {
-	case Began:
-		s.inTask, s.name = true, m.Task
-		s.tasks = append(s.tasks, run{name: m.Task, since: m.At})
-	case Ended:
-		s.endTask(m.At)
+// mark is for an event within the task of a fiber.
+func (t *traceWriter) mark(e sched.Event) {
+	s := t.of(fiberID{e.Maker, e.Fiber})
+	switch e.Kind {
+	case sched.KindTaskBegan:
+		s.inTask = true
+		s.tasks = append(s.tasks, run{name: e.Task, since: e.At})
+	case sched.KindTaskEnded:
+		s.endTask(e.At)
 		s.inTask = false
-	case Said:
+	case sched.KindMark:
 		t.instant(
-			m.Worker, m.Name, "mark", m.At, described(map[string]string{"fiber": fmt.Sprint(m.Fiber)}, "task", m.Task),
+			e.Worker, e.Text, "mark", e.At, described(map[string]string{"fiber": fmt.Sprint(e.Fiber)}, "task", e.Task),
 		)
 	}
 }
@@ -255,9 +252,9 @@ func (t *traceWriter) stay(id fiberID, s *stay, end time.Duration, cause string)
 	if !s.begun {
 		return
 	}
-	args := described(map[string]string{"began": s.Why.String()}, "ended", cause, "task", s.Task, "waits by", s.For)
+	args := described(map[string]string{"began": s.Why.String()}, "ended", cause, "task", s.Task, "waits by", s.Text)
 	if s.Why == sched.WhyNotify {
-		args["notified by"] = s.By.String()
+		args["notified by"] = fiberID{s.By, s.ByFiber}.String()
 	}
 	if s.To == sched.Running {
 		args["on"] = workerName(s.Worker)

@@ -175,7 +175,7 @@ func TestWriteTrace(t *testing.T) {
 			}
 		}
 		migrations, ran := uint64(0), map[[2]int]int{} // by maker and fiber: the worker that ran it last
-		for _, e := range r.Events() {
+		for _, e := range r.Events(sched.KindTransition) {
 			fiber := [2]int{e.Maker, e.Fiber}
 			if last, known := ran[fiber]; known && e.Why == sched.WhyResume && e.Worker != last {
 				migrations++
@@ -202,7 +202,7 @@ func TestWriteTraceOfAFullRing(t *testing.T) {
 			stays += len(list)
 		}
 	}
-	require.Len(t, r.Events(), stays)
+	require.Len(t, r.Events(sched.KindTransition), stays)
 }
 
 func TestWriteTraceOfNothing(t *testing.T) {

@@ -24,7 +24,7 @@ func (p *program) finished() {
 
 // accounted follows each fiber through its transitions, and returns their number. It checks that they are legal and
 // consistent, that each worker runs one fiber at a time, and that everything that began has ended.
-func accounted(t *testing.T, events []trace.Event) trace.Transitions {
+func accounted(t *testing.T, events []sched.Event) trace.Transitions {
 	type place struct{ maker, fiber int }
 	var sum trace.Transitions
 	states := map[place]sched.State{}

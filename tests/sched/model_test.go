@@ -48,7 +48,7 @@ func runProgram(t *testing.T, b fiber.Backend, policy sched.Policy, rng *rand.Ra
 	stats := s.Stats()
 	assert.Equal(t, cfg.Workers, stats.Fibers, "fibers left beside the main ones")
 	assert.Zero(t, stats.Idle+stats.Blocked+stats.Pending)
-	assert.Equal(t, rec.Transitions(), accounted(t, rec.Events()))
+	assert.Equal(t, rec.Transitions(), accounted(t, rec.Events(sched.KindTransition)))
 	require.False(t, t.Failed(), "%d workers, %d idle fibers at most, %d tasks", cfg.Workers, cfg.MaxIdle, len(p.tasks))
 }
 

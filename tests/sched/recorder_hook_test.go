@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,7 +19,7 @@ type witness struct {
 	t        *testing.T
 	detailed bool
 	told     []string
-	details  []sched.Transition
+	details  []sched.Event
 }
 
 func (w *witness) Worker(number int) sched.WorkerRecorder {
@@ -30,27 +29,33 @@ func (w *witness) Worker(number int) sched.WorkerRecorder {
 	return w
 }
 
-func (w *witness) tell(m sched.Moment, text string) {
-	assert.False(w.t, w.TryLock(), "%s: the lock is not held", text)
-	assert.Zero(w.t, m.Worker)
-	w.told = append(w.told, fmt.Sprintf("fiber %d %s", m.Fiber, text))
-}
+func (w *witness) Detailed() bool { return w.detailed }
 
-func (w *witness) Detailed() bool                    { return w.detailed }
-func (w *witness) Begin(m sched.Moment, task string) { w.tell(m, "begins "+task) }
-func (w *witness) End(m sched.Moment)                { w.tell(m, "ends") }
-func (w *witness) Mark(m sched.Moment, name string)  { w.tell(m, "says "+name) }
-func (w *witness) Spin(time.Duration, bool)          {}
-func (w *witness) Woken(time.Duration, int, bool)    {}
-func (w *witness) Took(time.Duration, int, string)   {}
-func (w *witness) Unbound()                          { w.t.Error("no goroutine was bound") }
-func (w *witness) Transition(m sched.Moment, t sched.Transition) {
-	if t.For != "" || t.By.Worker >= 0 {
-		w.details = append(w.details, t)
+func (w *witness) Record(e sched.Event) {
+	assert.False(w.t, w.TryLock(), "%+v: the lock is not held", e)
+	assert.Zero(w.t, e.Worker)
+	text := ""
+	switch e.Kind {
+	case sched.KindTransition:
+		if e.Text != "" || e.By >= 0 {
+			w.details = append(w.details, e)
+		}
+		if e.Why != sched.WhyWait && e.Why != sched.WhyNotify {
+			return
+		}
+		text = e.Why.String()
+	case sched.KindTaskBegan:
+		text = "begins " + e.Task
+	case sched.KindTaskEnded:
+		text = "ends"
+	case sched.KindMark:
+		text = "says " + e.Text
+	case sched.KindUnbound:
+		text = "unbinds" // no goroutine was bound
+	default:
+		return
 	}
-	if t.Why == sched.WhyWait || t.Why == sched.WhyNotify {
-		w.tell(m, t.Why.String())
-	}
+	w.told = append(w.told, fmt.Sprintf("fiber %d %s", e.Fiber, text))
 }
 
 // Any recorder is told the same, in order and with its lock held; and details only if it wants them.
@@ -75,8 +80,8 @@ func TestARecorderIsToldInOrder(t *testing.T) {
 			if !detailed {
 				assert.Empty(t, w.details)
 			} else if assert.Len(t, w.details, 2, "a wait and a notification: %+v", w.details) {
-				assert.Equal(t, "sched.(*Fiber).Wait", w.details[0].For)
-				assert.Equal(t, sched.Notifier{Worker: 0, Fiber: first + 1}, w.details[1].By)
+				assert.Equal(t, "sched.(*Fiber).Wait", w.details[0].Text)
+				assert.Equal(t, []int{0, first + 1}, []int{w.details[1].By, w.details[1].ByFiber})
 			}
 		}
 	})

@@ -62,7 +62,7 @@ func (w *Watched) report(t *testing.T) {
 	fmt.Fprintf(os.Stderr, "%s\n%s: nothing has happened for %v; %s\n", stacks, t.Name(), Standstill, suite.Repeat())
 	fmt.Fprintln(os.Stderr, w.State())
 	if w.Recorder != nil {
-		events := w.Recorder.Events()
+		events := w.Recorder.Events(sched.KindTransition)
 		for _, e := range events[max(0, len(events)-100):] {
 			fmt.Fprintf(
 				os.Stderr, "%v worker %d fiber %d: %v -> %v (%v)\n", e.At, e.Worker, e.Fiber, e.From, e.To, e.Why,
