@@ -95,7 +95,7 @@ func Unbind() error {
 	s.keepCounts(w)
 	workersTaken.Add(-1)
 	s.mu.Unlock()
-	w.tell(Event{Kind: KindUnbound})
+	w.recordEvent(Event{Kind: KindUnbound})
 	s.signalClose()
 	return nil
 }

@@ -8,7 +8,7 @@
 // docs/scheduler.md describes the whole. It names the files that a task passes, in the order in which to read them.
 // Beside these there are:
 //
-//	scheduler.go      the life of a scheduler; config.go: what it is made of; close.go: its end
+//	scheduler.go      the life of a scheduler; config.go: its parts; close.go: its end
 //	bind.go           a goroutine that is a worker for a time
 //	groups.go         how scheduling groups are laid out
 //	deadlock.go       whether anything can still happen; watchdog.go: the watchdog, and which workers are stalled.

@@ -54,8 +54,8 @@ func (w *Worker) waitForWork(f *Fiber) {
 func (w *Worker) spin() {
 	w.local.spun = true
 	defer w.peers.EndSpin(w.number)
-	w.tell(Event{Kind: KindSpinBegan})
-	defer w.tell(Event{Kind: KindSpinEnded})
+	w.recordEvent(Event{Kind: KindSpinBegan})
+	defer w.recordEvent(Event{Kind: KindSpinEnded})
 	w.word.Spin(w.timers.next(), w.seek)
 }
 
@@ -245,7 +245,7 @@ func newIdleSet(workers []*Worker, spinners int) *idle.Set {
 	for i, w := range workers {
 		words[i] = w.word
 		if w.record != nil {
-			woken = func(i int, asleep bool) { workers[i].tellWoken(asleep) }
+			woken = func(i int, asleep bool) { workers[i].recordWoken(asleep) }
 		}
 	}
 	set := idle.NewSet(words, spinners, woken)

@@ -310,7 +310,7 @@ func (f *Fiber) execute(t runnable) {
 		}
 		f.residue.Clear()
 		if f.record != nil {
-			f.tell(KindTaskEnded, "")
+			f.recordEvent(KindTaskEnded, "")
 		}
 		if f.name.Load() != nil {
 			f.name.Store(nil)
@@ -327,7 +327,7 @@ func (f *Fiber) execute(t runnable) {
 // beginTask notes that f, the calling fiber, calls the function of a task.
 func (f *Fiber) beginTask(function func()) {
 	if f.record != nil {
-		f.tell(KindTaskBegan, "")
+		f.recordEvent(KindTaskBegan, "")
 	}
 	f.task.Begin(function)
 }

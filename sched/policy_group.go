@@ -292,7 +292,7 @@ func (m *member) steal(last bool) bool {
 func (m *member) countTaken(in *counter, from string) {
 	in.add(1)
 	m.worker.stolen.add(1)
-	m.worker.tell(Event{Kind: KindStole, Count: 1, Text: from})
+	m.worker.recordEvent(Event{Kind: KindStole, Count: 1, Text: from})
 }
 
 // victim is another group, from whose shared queue a worker steals.

@@ -176,7 +176,7 @@ func (p *stealing) stealFrom(w, victim *Worker) bool {
 		return false
 	}
 	w.stolen.add(uint64(n))
-	w.tell(Event{Kind: KindStole, Count: int32(n), Text: victim.String()})
+	w.recordEvent(Event{Kind: KindStole, Count: int32(n), Text: victim.String()})
 	to.pushAll(&to.batch)
 	if n > 1 || left > 0 {
 		p.wakeSleeper()

@@ -67,12 +67,12 @@ const (
 // scheduler. It does not block.
 func AddMark(name string) {
 	if f := Current(); f != nil && f.record != nil {
-		f.tell(KindMark, name)
+		f.recordEvent(KindMark, name)
 	}
 }
 
-// tell records an event of f. There must be a Recorder.
-func (f *Fiber) tell(kind Kind, text string) {
+// recordEvent records an event of f. There must be a Recorder.
+func (f *Fiber) recordEvent(kind Kind, text string) {
 	f.record.Lock()
 	defer f.record.Unlock()
 	e := Event{Kind: kind, Text: text}
@@ -89,8 +89,8 @@ func (f *Fiber) fillIn(e *Event) {
 	}
 }
 
-// tell records e, an event of w, if there is a Recorder. Any thread may call it.
-func (w *Worker) tell(e Event) {
+// recordEvent records e, an event of w, if there is a Recorder. Any thread may call it.
+func (w *Worker) recordEvent(e Event) {
 	if w.record == nil {
 		return
 	}
@@ -100,8 +100,8 @@ func (w *Worker) tell(e Event) {
 	w.record.Record(e)
 }
 
-// tellWoken records that the caller has woken w, which slept or spun.
-func (w *Worker) tellWoken(asleep bool) {
+// recordWoken records that the caller has woken w, which slept or spun.
+func (w *Worker) recordWoken(asleep bool) {
 	e := Event{Kind: KindWokenSpinning, By: -1}
 	if asleep {
 		e.Kind = KindWokenAsleep
@@ -109,7 +109,7 @@ func (w *Worker) tellWoken(asleep bool) {
 	if waker := w.scheduler.workerOf(Current()); waker != nil {
 		e.By = waker.id
 	}
-	w.tell(e)
+	w.recordEvent(e)
 }
 
 // recordChange swaps the word of f and records the transition. It returns false if the word is no longer old.
@@ -147,6 +147,6 @@ func (f *Fiber) addDetails(e *Event) {
 // device calls it in Poll and Wait.
 func (w *Worker) RecordCompletions(n int) {
 	if w != nil && n > 0 {
-		w.tell(Event{Kind: KindCompleted, Count: int32(n)})
+		w.recordEvent(Event{Kind: KindCompleted, Count: int32(n)})
 	}
 }

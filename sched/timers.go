@@ -156,7 +156,8 @@ func shareTimers(workers []*Worker, wakeOne func()) {
 	}
 }
 
-// wakeIdle wakes a worker, if any is idle. It asks each set of workers once: those of one set have successive numbers.
+// wakeIdle wakes a worker, if any is idle. It asks each set of workers once: the workers of a set have successive
+// numbers.
 func (s *Scheduler) wakeIdle() {
 	for i, w := range s.workers {
 		if i > 0 && w.peers == s.workers[i-1].peers {

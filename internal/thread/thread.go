@@ -51,8 +51,8 @@ func Restrict(cpus []int) error {
 	return nil
 }
 
-// SetTimerSlack sets how much later than asked the kernel may end a sleep of the calling thread; 0: as much as when the
-// thread began, which is 50 us unless its maker had another slack. It returns the kernel's error.
+// SetTimerSlack sets how much later than asked the kernel may end a sleep of the calling thread. With 0 that is as much
+// as when the thread began: 50 us, unless its maker had another slack. It returns the kernel's error.
 func SetTimerSlack(d time.Duration) error {
 	return unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(d), 0, 0, 0)
 }

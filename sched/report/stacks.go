@@ -69,8 +69,8 @@ func WaitingCall() string {
 	return call
 }
 
-// BlockedTask returns the stack of the task, or of the function of Run, that runs on the goroutine of that number, if
-// it is in a call of Go that blocks the thread. Otherwise it returns nil. A call of C may compute: it does not count.
+// BlockedTask returns the stack of the task, or of the function of Run, that the goroutine of that number runs. It
+// returns nil unless the task is in a call of Go that blocks the thread. A call of C may compute: it does not count.
 // BlockedTask stops the program for a moment.
 func BlockedTask(number uint64) []runtime.Frame {
 	traces, _ := Traces()

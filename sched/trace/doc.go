@@ -8,7 +8,7 @@
 //	buffer.go    one worker's part, which the scheduler calls
 //	tasktime.go  the sums by the names of tasks
 //	write.go     slices, instants and arrows, written as JSON; perfetto.go: as protocol buffers
-//	idle.go      those of workers without work
+//	idle.go      the same for workers without work
 package trace
 
 import _ "fiberlab/internal/platform"

@@ -52,10 +52,7 @@ var atOnce context.Context
 // returns ErrFull at once instead.
 func (q *taskQueue) put(ctx context.Context, t task) error {
 	err := q.room.TryTake(true)
-	switch {
-	case err != nil && ctx == atOnce:
-		return ErrFull
-	case err != nil:
+	if err != nil && ctx != atOnce {
 		uring.Unseen(func() { err = q.room.Take(true, park.Until{Context: ctx}, nil) })
 	}
 	if err != nil {
