@@ -115,7 +115,10 @@ func newScheduler(cfg Config) *Scheduler {
 	s.setGroupArenas()
 	s.migration, _ = s.policy.(migration)
 	if s.migration != nil {
-		shareTimers(s.workers, s.wakeIdle)
+		shared := newTimers(s.wakeIdle)
+		for _, w := range s.workers {
+			w.timers = shared
+		}
 	}
 	return s
 }

@@ -18,25 +18,10 @@ type timer struct {
 	position int  // in the heap, plus one; 0 if it is in none
 }
 
-// expire ends the wait that t was made for, if nothing else has ended it. It returns the fiber, which is Queued then,
-// for the caller to put it where it will be run. A fiber that is unpublished is left to its worker: expire returns
-// that, and the caller wakes it.
-func (t *timer) expire() (ready *Fiber, wake *Worker) {
-	f := t.fiber
-	for {
-		old := f.load()
-		switch {
-		case old.wait() != t.wait || old.state() != Waiting || old&notified != 0:
-			return nil, nil
-		case old&unpublished != 0:
-			home := f.worker.Load()
-			if f.mark(old, old|notified|expired) {
-				return nil, home
-			}
-		case f.swap(old, old.in(Queued)|expired, WhyTimeout):
-			return f, nil
-		}
-	}
+// expire ends the wait that t was made for, and reports whether it did: nothing else has ended it. Any thread may call
+// it on a copy that takeDue has returned.
+func (t *timer) expire() bool {
+	return t.fiber.endWait(^(oneWait-1)|stateMask, t.wait|word(Waiting), expired, WhyTimeout)
 }
 
 // timers are the timers of one worker's fibers. Where fibers migrate, all multi-threaded workers have one of these in
@@ -47,7 +32,7 @@ type timers struct {
 	wakeOne func() // wakes a worker, if any is idle, to sleep until another deadline; nil: one worker has them alone
 
 	_    [2]cpu.CacheLinePad
-	mu   spinlock.Lock // held for moments, also while the word of a fiber changes
+	mu   spinlock.Lock // held for moments
 	heap timerHeap
 
 	_        [2]cpu.CacheLinePad
@@ -90,34 +75,25 @@ func (g *timers) stop(t *timer) {
 	g.mu.Unlock()
 }
 
-// expire ends the waits whose deadlines have passed by that moment, and puts their fibers where they will be run. A
-// worker calls it on its thread.
+// expire ends the waits whose deadlines have passed by that moment. A worker calls it on its thread.
 func (g *timers) expire(at clock.Instant) {
 	for g.next() <= at {
-		var ready *Fiber
-		var wake *Worker
-		g.mu.Lock()
-		if t := g.takeDue(at); t != nil {
-			ready, wake = t.expire()
-		}
-		g.mu.Unlock()
-		if wake != nil {
-			wake.word.Notify()
-		}
-		if ready != nil {
-			ready.deliver()
+		if t := g.takeDue(at); t.fiber != nil {
+			t.expire()
 		}
 	}
 }
 
-// takeDue takes out a timer whose deadline has passed by that moment, or returns nil. The lock must be held.
-func (g *timers) takeDue(at clock.Instant) *timer {
-	if g.heap.next() > at {
-		return nil
+// takeDue takes out a timer whose deadline has passed by that moment, if there is one. It returns a copy: the fiber may
+// go on for another reason, and use its timer for the next wait.
+func (g *timers) takeDue(at clock.Instant) (due timer) {
+	g.mu.Lock()
+	if g.heap.next() <= at {
+		due = *heap.Pop(&g.heap).(*timer)
+		g.update()
 	}
-	t := heap.Pop(&g.heap).(*timer)
-	g.update()
-	return t
+	g.mu.Unlock()
+	return due
 }
 
 // update sets the earliest deadline. The lock must be held.
@@ -144,15 +120,6 @@ func (g *timers) leave(w *Worker) {
 	watcher := g.watcher.Load()
 	if watcher == 0 || watcher == int64(w.id+1) && g.watcher.CompareAndSwap(watcher, 0) {
 		g.wakeOne()
-	}
-}
-
-// shareTimers gives the workers of a scheduler one heap of timers, since fibers migrate between them. wakeOne wakes one
-// of the workers, if any is idle. It must be called before the workers run.
-func shareTimers(workers []*Worker, wakeOne func()) {
-	g := newTimers(wakeOne)
-	for _, w := range workers {
-		w.timers = g
 	}
 }
 

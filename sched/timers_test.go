@@ -21,7 +21,7 @@ func TestTimersAgainstSlice(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	heap, w := newTimers(nil), new(Worker)
+	heap, w, f := newTimers(nil), new(Worker), new(Fiber)
 	var model []*timer
 	earliest := func() clock.Instant {
 		if len(model) == 0 {
@@ -37,7 +37,7 @@ func TestTimersAgainstSlice(t *testing.T) {
 	for range 20_000 {
 		switch r.IntN(3) {
 		case 0:
-			one := &timer{deadline: clock.Instant(r.IntN(1000))}
+			one := &timer{deadline: clock.Instant(r.IntN(1000)), fiber: f}
 			heap.add(w, one)
 			model = append(model, one)
 		case 1:
@@ -51,13 +51,11 @@ func TestTimersAgainstSlice(t *testing.T) {
 			by := clock.Instant(r.IntN(1000))
 			one := heap.takeDue(by)
 			if earliest() > by {
-				require.Nil(t, one)
+				require.Zero(t, one)
 				break
 			}
-			require.NotNil(t, one)
-			require.Equal(t, earliest(), one.deadline)
-			require.Zero(t, one.position)
-			drop(one)
+			require.Equal(t, timer{deadline: earliest(), fiber: f}, one)
+			drop(model[slices.IndexFunc(model, func(m *timer) bool { return m.position == 0 })])
 		}
 		require.Equal(t, earliest(), heap.next())
 		require.Len(t, heap.heap, len(model))
@@ -71,11 +69,11 @@ func TestTimersAgainstSlice(t *testing.T) {
 // them.
 func threeWorkers() (g *timers, workers []*Worker, wakes *int) {
 	wakes = new(int)
+	g = newTimers(func() { *wakes++ })
 	for id := 5; id < 8; id++ {
-		workers = append(workers, &Worker{id: id})
+		workers = append(workers, &Worker{id: id, timers: g})
 	}
-	shareTimers(workers, func() { *wakes++ })
-	return workers[0].timers, workers, wakes
+	return g, workers, wakes
 }
 
 // Whenever a worker that was to see to the earliest deadline gets work, another one is woken to do so.

@@ -17,7 +17,7 @@ import (
 //
 //   - block: its word says that it is blocked. From now on others may wake it.
 //   - suspend: its worker picks another fiber and switches to it. suspend returns when the fiber has been picked again.
-//   - wake: a notification makes it Queued, once, and puts it where it will be run. Its deadline does so by expire.
+//   - endWait: a notification or its deadline makes it Queued, once, and puts it where it will be run.
 //   - resume: it is Running again.
 //
 // No wake-up is lost. The waiter checks its predicate under a lock, and is blocked before it releases the lock. A party
@@ -85,7 +85,9 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 	f.since = clock.Instant(w.scheduler.looked.Load())
 	w.blocked.add(1)
 	if deadline != clock.Never {
-		f.startTimer(w, deadline)
+		w.waiting.add(1)
+		f.timer.deadline, f.timer.fiber, f.timer.wait = deadline, f, next.wait()
+		w.timers.add(w, &f.timer)
 	}
 }
 
@@ -128,7 +130,11 @@ func (f *Fiber) resume() (timedOut bool) {
 	w, old := f.worker.Load(), f.load()
 	timedOut = old&expired != 0
 	if f.timer.fiber != nil {
-		f.stopTimer(w, timedOut)
+		if !timedOut { // else it is in no heap any more
+			w.timers.stop(&f.timer)
+		}
+		f.timer.fiber = nil
+		w.waiting.add(^uint64(0))
 	}
 	f.store(old.in(Running), WhyResume)
 	w.switches.add(1)
@@ -153,39 +159,26 @@ func (f *Fiber) unblock() bool {
 	}
 }
 
-// startTimer starts the timer of a wait of f, which runs on w.
-func (f *Fiber) startTimer(w *Worker, deadline clock.Instant) {
-	w.waiting.add(1)
-	f.timer.deadline, f.timer.fiber, f.timer.wait = deadline, f, f.load().wait()
-	w.timers.add(w, &f.timer)
-}
+// wake ends the wait of f by a notification, and reports whether it did. For a wait by Park how is parked; for any wait
+// it is 0. It may be called from anywhere, and does not block.
+func (f *Fiber) wake(how word) (woken bool) { return f.endWait(how, how, 0, WhyNotify) }
 
-// stopTimer ends the timer of a wait of f, the calling fiber, that is over. expired says that the timer itself has
-// ended the wait: then it is in no heap any more. Otherwise stopTimer takes the timers' lock for a moment. w runs f.
-func (f *Fiber) stopTimer(w *Worker, expired bool) {
-	if !expired {
-		w.timers.stop(&f.timer)
-	}
-	f.timer.fiber = nil
-	w.waiting.add(^uint64(0))
-}
-
-// wake ends the wait of f, and reports whether it did. f must be blocked, not have been woken yet, and have all bits of
-// how in its word. For a wait by Park how is parked; for any wait it is 0. If f is unpublished, wake leaves the mark
-// notified, and publish queues f later. It may be called from anywhere, and does not block.
-func (f *Fiber) wake(how word) (woken bool) {
+// endWait ends the wait of f because of why, and reports whether it did. f must be blocked, not have been woken yet, and
+// have want in the bits of its word that mask has. The word gets the bits of also. If f is unpublished, endWait leaves
+// the mark notified, and publish queues f later. Any thread may call it. It does not block.
+func (f *Fiber) endWait(mask, want, also word, why Why) bool {
 	for {
 		old := f.load()
 		switch {
-		case !old.blocked() || old&notified != 0 || old&how != how:
+		case !old.blocked() || old&notified != 0 || old&mask != want:
 			return false
 		case old&unpublished != 0:
 			home := f.worker.Load()
-			if f.mark(old, old|notified) {
+			if f.mark(old, old|notified|also) {
 				home.word.Notify()
 				return true
 			}
-		case f.swap(old, old.in(Queued), WhyNotify):
+		case f.swap(old, old.in(Queued)|also, why):
 			f.deliver()
 			return true
 		}

@@ -115,12 +115,6 @@ func TestYieldBeforePublication(t *testing.T) {
 	require.Equal(t, 1, readied(w))
 }
 
-// ends reports whether t ends the wait of a fiber that has to be queued then.
-func (t *timer) ends() bool {
-	ready, _ := t.expire()
-	return ready != nil
-}
-
 // A deadline ends its own wait, published or not, unless it comes too late.
 func TestDeadlines(t *testing.T) {
 	for _, p := range Policies() {
@@ -129,33 +123,34 @@ func TestDeadlines(t *testing.T) {
 		f.block(1, 0)
 		first := f.timer
 		if migrates {
-			ready, wake := first.expire()
-			require.Nil(t, ready, "its worker does the rest")
-			require.Same(t, w, wake)
+			w.word.Look()
+			require.True(t, first.expire())
+			require.True(t, w.word.Notified(), "its worker does the rest")
+			require.Zero(t, readied(w), "its registers are not saved")
 			requireWord(t, f, Waiting, unpublished|notified|expired, "expired before publication")
 			require.False(t, f.wake(0), "its deadline was first")
 			f.publish()
 			require.Equal(t, 1, readied(w))
 		} else {
-			require.True(t, first.ends())
+			require.True(t, first.expire())
 			require.False(t, f.wake(0), "its deadline was first")
 		}
 		requireWord(t, f, Queued, expired, p.String())
-		require.False(t, first.ends(), "it has ended")
+		require.False(t, first.expire(), "it has ended")
 		require.True(t, f.resume(), "its deadline ended the wait")
 		requireWord(t, f, Running, 0, p.String())
 
 		f.block(1, 0)
 		f.publish()
-		require.False(t, first.ends(), "it belongs to the wait before")
+		require.False(t, first.expire(), "it belongs to the wait before")
 		requireWord(t, f, Waiting, 0, "a late deadline misses")
 		require.True(t, f.wake(0))
-		require.False(t, f.timer.ends(), "a notification was first")
+		require.False(t, f.timer.expire(), "a notification was first")
 		require.False(t, f.resume(), "it was notified")
 
 		f.block(1, 0)
 		require.True(t, f.wake(0))
-		require.False(t, f.timer.ends(), "a notification was first, published or not")
+		require.False(t, f.timer.expire(), "a notification was first, published or not")
 		f.publish()
 		require.False(t, f.resume(), "it was notified")
 	}
@@ -182,13 +177,7 @@ func TestOneWakerSucceeds(t *testing.T) {
 			}
 			compete(func() bool { return f.wake(0) })
 			compete(func() bool { return f.wake(parked) })
-			compete(func() bool {
-				ended := f.timer.ends()
-				if ended {
-					f.deliver()
-				}
-				return ended
-			})
+			compete(f.timer.expire)
 			if w.scheduler.migration != nil {
 				compete(func() bool { f.publish(); return false })
 			}

@@ -9,7 +9,7 @@
  *   look         Fiber.mayGoOn, queueIfNotified   it goes on without a switch
  *   resume       Fiber.resume                     its timer ends, and it is Running
  *   wake         Fiber.wake                       a notification ends its wait, or marks it
- *   expire       timer.expire                     its deadline does; the lock of the timers is held
+ *   expire       timers.takeDue, timer.expire     its deadline does
  *   park         parker.Park, Fiber.unblock       it blocks, and then looks for the token
  *   unpark       parker.Unpark                    wakes the fiber, or leaves the token
  *   yield        Fiber.yield                      it lets others go first
@@ -78,7 +78,6 @@ bool locked;         /* the lock of the predicates */
 byte turn;           /* step 0 waits until it is 1, step 1 until it is 2, step 4 until it is 3 */
 bool handed, token;  /* what Park waits for */
 short timer = -1;    /* the number of the wait whose timer is in the heap; -1: there is none */
-bool timersLocked;
 
 inline store(next) { atomic { assert(word == old); word = next } } /* no other thread has changed it */
 
@@ -97,8 +96,7 @@ inline blockAs(how) {
     atomic { old = word; assert(old == NUMBER(old) + RUNNING) }
     store(NUMBER(old + NEXT) | how | HIDDEN);
     if
-    :: STATE(how) == WAITING ->
-        atomic { !timersLocked -> timer = NUMBER(word) }
+    :: STATE(how) == WAITING -> timer = NUMBER(word)
     :: else
     fi
 }
@@ -121,7 +119,7 @@ resume:
     timedOut = (old & EXPIRED) != 0;
     assert(STATE(old) == QUEUED && (!timedOut || step == 1));
     if
-    :: step == 1 && !timedOut -> atomic { !timersLocked -> timer = -1 } /* stopTimer */
+    :: step == 1 && !timedOut -> timer = -1 /* timers.stop */
     :: else
     fi;
     store(NUMBER(old) | RUNNING);
@@ -313,24 +311,24 @@ proctype timers() {
 
 endTimers:
     do
-    :: atomic { timer >= 0 && !timersLocked -> timersLocked = true; number = timer; timer = -1 }
+    :: atomic { timer >= 0 -> number = timer; timer = -1 }
 again:
        old = word;
        if
-       :: NUMBER(old) != number || STATE(old) != WAITING || (old & NOTIFIED) != 0 -> timersLocked = false
+       :: NUMBER(old) != number || STATE(old) != WAITING || (old & NOTIFIED) != 0
        :: else ->
            if
            :: (old & UNPUBLISHED) != 0 ->
                home = worker;
                swap(old | NOTIFIED | EXPIRED);
                if
-               :: ok -> timersLocked = false; signal[home] = true
+               :: ok -> signal[home] = true
                :: else -> goto again
                fi
            :: else ->
                swap(NUMBER(old) | QUEUED | EXPIRED);
                if
-               :: ok -> timersLocked = false; deliver()
+               :: ok -> deliver()
                :: else -> goto again
                fi
            fi
