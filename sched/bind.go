@@ -49,11 +49,6 @@ func (s *Scheduler) Bind() error {
 	return nil
 }
 
-// isBoundGoroutine reports whether f is a goroutine that is bound, and not a fiber that runs tasks.
-func (f *Fiber) isBoundGoroutine() bool {
-	return f.maker.mode == singleThreaded && f == f.maker.local.main
-}
-
 // endedBound returns an error that wraps ErrNotUnbound if a goroutine that was bound has ended, and nil otherwise. To
 // find out it lists all goroutines, which stops the program for a moment.
 func (s *Scheduler) endedBound() error {
@@ -79,7 +74,7 @@ func Unbind() error {
 	switch {
 	case f == nil:
 		return fmt.Errorf("sched: unbind: %w", ErrNotBound)
-	case !f.isBoundGoroutine() || f.maker.shutdown.Load():
+	case f.maker.mode != singleThreaded || f != f.maker.local.main || f.maker.shutdown.Load():
 		return fmt.Errorf("sched: unbind of %s: %w", f.maker.scheduler.cfg.Name, ErrInTask)
 	}
 	w, s := f.maker, f.maker.scheduler

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -125,9 +124,7 @@ func (cfg Config) checked() (Config, error) {
 		return cfg, fmt.Errorf("Config.OverloadAfter is %v: %w", cfg.OverloadAfter, ErrNegative)
 	}
 	if int(cfg.Policy) >= len(policyNames) {
-		return cfg, fmt.Errorf(
-			"Config.Policy is %v: %w: choose one of %s", cfg.Policy, ErrPolicy, strings.Join(policyNames[:], ", "),
-		)
+		return cfg, fmt.Errorf("Config.Policy is %v: %w", cfg.Policy, noSuch("policy", policyNames[:]))
 	}
 	var err error
 	if cfg.Groups, err = cfg.Groups.checked(); err != nil {

@@ -3,7 +3,6 @@ package sched
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"fiberlab/internal/fault"
 )
@@ -54,17 +53,8 @@ func (m GroupMode) String() string { return nameOf(modeNames[:], uint8(m), "Grou
 
 // ParseGroupMode returns the mode of that name; the empty string means BalanceMode. The error wraps ErrPolicy.
 func ParseGroupMode(name string) (GroupMode, error) {
-	m, ok := numberOf(modeNames[:], name)
-	if !ok {
-		return BalanceMode, fault.Of(
-			ErrPolicy, fmt.Sprintf("no such mode %q of scheduling groups: choose one of %s", name, modes()),
-		)
-	}
-	return GroupMode(m), nil
+	return numberOf[GroupMode](modeNames[:], name, "mode of scheduling groups")
 }
-
-// modes lists the names of the modes.
-func modes() string { return strings.Join(modeNames[:], ", ") }
 
 // checked returns g with its defaults filled in, or says what is wrong with it.
 func (g Groups) checked() (Groups, error) {
@@ -76,9 +66,7 @@ func (g Groups) checked() (Groups, error) {
 			"Config.Groups.Size is %d: a scheduling group has at most %d workers: make more groups", g.Size, GroupSize,
 		))
 	case int(g.Mode) >= len(modeNames):
-		return g, fault.Of(
-			ErrPolicy, fmt.Sprintf("Config.Groups.Mode is %v: no such mode: choose one of %s", g.Mode, modes()),
-		)
+		return g, fmt.Errorf("Config.Groups.Mode is %v: %w", g.Mode, noSuch("mode", modeNames[:]))
 	}
 	g.Size = cmp.Or(g.Size, GroupSize)
 	g.Spinners = cmp.Or(g.Spinners, DefaultSpinners)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fiberlab/internal/fault"
 )
 
 // policy decides where tasks and ready fibers wait, what a worker runs next, and which worker is woken for it. It
@@ -88,21 +90,23 @@ func nameOf(names []string, number uint8, kind string) string {
 	return fmt.Sprintf("%s(%d)", kind, number)
 }
 
-// numberOf returns the number of a name in names. The empty name stands for number 0, the default. ok reports whether
-// there is such a name.
-func numberOf(names []string, name string) (number uint8, ok bool) {
-	i := slices.Index(names, name)
-	return uint8(max(i, 0)), i >= 0 || name == ""
+// numberOf returns the number of a name in names. The empty name stands for number 0, the default. The error says that
+// there is no such kind, and wraps ErrPolicy.
+func numberOf[T ~uint8](names []string, name, kind string) (T, error) {
+	if i := slices.Index(names, name); i >= 0 || name == "" {
+		return T(max(i, 0)), nil
+	}
+	return 0, noSuch(fmt.Sprintf("%s %q", kind, name), names)
 }
 
-// ParsePolicy returns the policy of that name; the empty string means the default. The error
-// wraps ErrPolicy.
+// noSuch is the error that there is no such thing, but those of these names. It wraps ErrPolicy.
+func noSuch(what string, names []string) error {
+	return fault.Of(ErrPolicy, fmt.Sprintf("no such %s: choose one of %s", what, strings.Join(names, ", ")))
+}
+
+// ParsePolicy returns the policy of that name; the empty string means the default. The error wraps ErrPolicy.
 func ParsePolicy(name string) (Policy, error) {
-	p, ok := numberOf(policyNames[:], name)
-	if !ok {
-		return Stealing, fmt.Errorf("%w %q: choose one of %s", ErrPolicy, name, strings.Join(policyNames[:], ", "))
-	}
-	return Policy(p), nil
+	return numberOf[Policy](policyNames[:], name, "policy")
 }
 
 // migrates reports whether fibers may migrate.

@@ -30,10 +30,7 @@ func (p *parker) Park(deadline time.Time) {
 		return
 	}
 	if f.hook != nil && f.told == notTold {
-		hook := f.beforeBlock()
-		p.Park(deadline) // told has changed, so this call parks
-		f.afterBlock(hook)
-		return
+		defer f.afterBlock(f.beforeBlock())
 	}
 	f.block(until, parked)
 	// An Unpark that found f not parked has left its token; a later Unpark finds it parked.

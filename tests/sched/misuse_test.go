@@ -83,7 +83,7 @@ func TestPolicyErrorsNameTheChoices(t *testing.T) {
 	)
 	_, err = sched.ParseGroupMode("fair")
 	assert.ErrorIs(t, err, sched.ErrPolicy)
-	assert.EqualError(t, err, `no such mode "fair" of scheduling groups: choose one of balance, affinity`)
+	assert.EqualError(t, err, `no such mode of scheduling groups "fair": choose one of balance, affinity`)
 }
 
 // A task needs a function.
