@@ -71,13 +71,13 @@ func (s *Scheduler) endedBound() error {
 // scheduler is still bound then, and Unbind may be called again.
 func Unbind() error {
 	f := Current()
-	switch {
-	case f == nil:
+	if f == nil {
 		return fmt.Errorf("sched: unbind: %w", ErrNotBound)
-	case f.maker.mode != singleThreaded || f != f.maker.local.main || f.maker.shutdown.Load():
-		return fmt.Errorf("sched: unbind of %s: %w", f.maker.scheduler.cfg.Name, ErrInTask)
 	}
 	w, s := f.maker, f.maker.scheduler
+	if w.mode != singleThreaded || f != w.local.main || w.shutdown.Load() {
+		return fmt.Errorf("sched: unbind of %s: %w", s.cfg.Name, ErrInTask)
+	}
 	if deadlock := w.stop(); deadlock != nil {
 		return deadlock
 	}
@@ -87,7 +87,10 @@ func Unbind() error {
 	runtime.UnlockOSThread()
 	s.mu.Lock()
 	s.bound = slices.DeleteFunc(s.bound, func(other *Worker) bool { return other == w })
-	s.keepCounts(w)
+	s.unbound.Tasks += w.tasks.load()
+	s.unbound.Stolen += w.stolen.load()
+	s.unbound.Made += w.made.load()
+	w.places.RemoveCount(&w.tasks.n)
 	workersTaken.Add(-1)
 	s.mu.Unlock()
 	w.recordEvent(Event{Kind: KindUnbound})

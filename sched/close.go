@@ -56,7 +56,7 @@ func (s *Scheduler) closeWithin(ctx context.Context, limit time.Duration) error 
 		}
 	}
 	defer func() { <-s.closer }()
-	if s.isOver() {
+	if isClosed(s.over) {
 		return nil // by that other call
 	}
 	return s.close(ctx, limit)
@@ -66,7 +66,7 @@ func (s *Scheduler) closeWithin(ctx context.Context, limit time.Duration) error 
 func (s *Scheduler) mayClose() error {
 	w := s.homeOf(Current())
 	switch {
-	case s.isOver():
+	case isClosed(s.over):
 		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, errClosedBefore)
 	case w == nil:
 		return nil
@@ -86,9 +86,6 @@ func (s *Scheduler) Done() <-chan struct{} {
 	}
 	return s.over
 }
-
-// isOver reports whether Close has succeeded.
-func (s *Scheduler) isOver() bool { return isClosed(s.over) }
 
 // isClosed reports whether c, through which nothing is sent, has been closed.
 func isClosed(c <-chan struct{}) bool {

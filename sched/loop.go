@@ -146,7 +146,8 @@ func (w *Worker) canRun() bool {
 func (w *Worker) pickNext(f *Fiber) *Fiber {
 	w.mustRunCaller("pickNext")
 	o := &w.local
-	if !o.ready.Empty() && o.resumed < mostResumed && w.nothingDue() { // what the loop comes to most often
+	if !o.ready.Empty() && o.resumed < mostResumed && w.mailbox.Empty() && w.timers.next() == clock.Never &&
+		w.stuck.Load() == nil && !w.short() { // what the loop comes to most often
 		o.resumed++
 		return o.ready.Pop()
 	}
@@ -216,13 +217,6 @@ func (w *Worker) waiter(f *Fiber) *Fiber {
 // ends reports whether w is to run nothing more: its scheduler is closed or its goroutine unbinds, and nothing is left
 // for it, or Unbind gives up.
 func (w *Worker) ends() bool { return w.shutdown.Load() && (w.finished() || w.givesUp()) }
-
-// nothingDue reports whether a fiber that is ready can go on at once: there is no message, no deadline, and the worker
-// neither gives up nor is short.
-func (w *Worker) nothingDue() bool {
-	return w.mailbox.Empty() && w.timers.next() == clock.Never &&
-		w.stuck.Load() == nil && !w.short()
-}
 
 // goIdle makes f Idle, the calling fiber, which has no task, and runs the fiber to instead. It returns true when f has
 // been entered again and is Running. It returns false if f shall end. If MaxIdle fibers are idle, it does so at once,

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"math"
 	"sync/atomic"
 
 	"fiberlab/internal/idle"
@@ -57,7 +56,9 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 		g := &group{cfg: &cfg, number: len(p.all), shared: new(runQueue)}
 		g.workers = workers[first:min(first+cfg.Size, len(workers))]
 		g.idle = newIdleSet(g.workers, max(cfg.Spinners, 0))
+		arena := workers[0].scheduler.newArena(target{inGroup, g.number})
 		for _, w := range g.workers {
+			w.arena = arena // other groups need not steal what is started there
 			g.members = append(g.members, &member{group: g, worker: w, private: new(runQueue)})
 		}
 		p.all = append(p.all, g)
@@ -92,21 +93,16 @@ func (p *groups) of(caller *Worker) *member {
 	return p.members[caller.id]
 }
 
-// nextGroup is the number of the group that gets the next task from outside. It goes round the workers, so each group
-// gets a share by its size.
-func (p *groups) nextGroup() int {
-	if len(p.all) == 1 {
-		return 0
-	}
-	return p.members[p.arrived.Add(1)%uint64(len(p.members))].group.number
-}
-
-// submit queues a task in the caller's group; for a caller outside of all of them, in the groups by their sizes.
+// submit queues a task in the caller's group. For a caller outside of all of them it goes round the workers, so each
+// group gets a share by its size.
 func (p *groups) submit(t runnable, caller *Worker) bool {
 	if m := p.of(caller); m != nil {
 		return m.group.submit(t, m)
 	}
-	first := p.nextGroup()
+	first := 0
+	if len(p.all) > 1 {
+		first = p.members[p.arrived.Add(1)%uint64(len(p.members))].group.number
+	}
 	for i := range p.all {
 		if p.all[(first+i)%len(p.all)].submit(t, nil) {
 			return true
@@ -148,10 +144,10 @@ func (p *groups) ready(f *Fiber, caller *Worker) {
 
 func (p *groups) pending(w *Worker) (n int) {
 	if w != nil {
-		return p.members[w.id].group.waiting(math.MaxInt) // other entries wait for workers of their groups
+		return p.members[w.id].group.waiting() // other entries wait for workers of their groups
 	}
 	for _, g := range p.all {
-		n += g.waiting(math.MaxInt)
+		n += g.waiting()
 	}
 	return n
 }
@@ -315,7 +311,7 @@ func (m *member) found() {
 		takes = 0
 	}
 	switch {
-	case (takes == 0 || w.local.spun || m.brought) && g.waiting(2) > takes:
+	case (takes == 0 || w.local.spun || m.brought) && g.waiting() > takes:
 		g.wakeAny()
 	case w.local.spun:
 		g.idle.LeaveWake(m.worker.number)
@@ -333,11 +329,11 @@ func (m *member) found() {
 // leaves implements migration. What waits in the private queue is the worker's own.
 func (m *member) leaves() bool { return m.private.empty() && m.group.shared.leaves() }
 
-// waiting is how many entries wait in the queues of the group. It looks no further when it has found enough.
-func (g *group) waiting(enough int) int {
+// waiting is how many entries wait in the queues of the group.
+func (g *group) waiting() int {
 	n := g.shared.waiting()
-	for k := 0; k < len(g.members) && n < enough; k++ {
-		n += g.members[k].private.waiting()
+	for _, m := range g.members {
+		n += m.private.waiting()
 	}
 	return n
 }

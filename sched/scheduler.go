@@ -112,7 +112,6 @@ func newScheduler(cfg Config) *Scheduler {
 		s.workers = append(s.workers, w)
 	}
 	s.policy = cfg.Policy.make(s.workers, cfg.Groups)
-	s.setGroupArenas()
 	s.migration, _ = s.policy.(migration)
 	if s.migration != nil {
 		shared := newTimers(s.wakeIdle)

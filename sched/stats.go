@@ -52,7 +52,12 @@ func (s *Scheduler) Stats() Stats {
 	sum.Workers, sum.Pending = make([]WorkerStats, len(workers)), s.policy.pending(nil)
 	var fibers, blocked uint64
 	for i, w := range workers {
-		of := w.stats()
+		life, idle := w.lifetime.Load(), w.idleTime.Load() // in this order, or Busy might be less than 0
+		now := clock.Now()
+		of := WorkerStats{
+			Worker: w.id, Tasks: w.tasks.load(), Switches: w.switches.load(), Stolen: w.stolen.load(),
+			Sleeps: w.sleeps.load(), Busy: elapsed(life, now) - elapsed(idle, now), Idle: elapsed(idle, now),
+		}
 		sum.Workers[i] = of
 		sum.Tasks += of.Tasks
 		sum.Stolen += of.Stolen
@@ -74,27 +79,10 @@ func (s *Scheduler) Stats() Stats {
 	return sum
 }
 
-// keepCounts adds what w has counted, which is a goroutine's worker and ends, to what Stats returns. The scheduler's mu
-// must be held.
-func (s *Scheduler) keepCounts(w *Worker) {
-	s.unbound.Tasks += w.tasks.load()
-	s.unbound.Stolen += w.stolen.load()
-	s.unbound.Made += w.made.load()
-	w.places.RemoveCount(&w.tasks.n)
-}
-
 // pendingLocal is how many tasks that no other worker may begin wait for w.
 func (w *Worker) pendingLocal() int {
 	n := w.mailed.Load() // before pinned, see takeMessages
 	return int(n) + int(w.pinned.load())
-}
-
-// stats is what the worker has counted.
-func (w *Worker) stats() WorkerStats {
-	life, idle := w.lifetime.Load(), w.idleTime.Load() // in this order, or Busy might be less than 0
-	now := clock.Now()
-	return WorkerStats{Worker: w.id, Tasks: w.tasks.load(), Switches: w.switches.load(), Stolen: w.stolen.load(),
-		Sleeps: w.sleeps.load(), Busy: elapsed(life, now) - elapsed(idle, now), Idle: elapsed(idle, now)}
 }
 
 // counter counts what one thread does, and any thread may read it.

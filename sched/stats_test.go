@@ -16,7 +16,7 @@ import (
 func TestBusyAndIdle(t *testing.T) {
 	s, err := New(Config{Workers: 1})
 	require.NoError(t, err)
-	read := s.workers[0].stats
+	read := func() WorkerStats { return s.Stats().Workers[0] }
 	begun, end := make(chan struct{}), make(chan struct{})
 	require.NoError(t, s.Go(func() {
 		close(begun)

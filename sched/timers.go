@@ -98,8 +98,7 @@ func (g *timers) takeDue(at clock.Instant) (due timer) {
 
 // update sets the earliest deadline. The lock must be held.
 func (g *timers) update() {
-	next := g.heap.next()
-	if next != g.next() {
+	if next := g.heap.next(); next != g.next() {
 		g.earliest.Swap(int64(next)) // as in package idle: a look at who sleeps follows
 	}
 }

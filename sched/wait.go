@@ -163,8 +163,8 @@ func (f *Fiber) unblock() bool {
 // it is 0. It may be called from anywhere, and does not block.
 func (f *Fiber) wake(how word) (woken bool) { return f.endWait(how, how, 0, WhyNotify) }
 
-// endWait ends the wait of f because of why, and reports whether it did. f must be blocked, not have been woken yet, and
-// have want in the bits of its word that mask has. The word gets the bits of also. If f is unpublished, endWait leaves
+// endWait ends the wait of f because of why, and reports whether it did. f must be blocked and not have been woken yet,
+// and its word must have want in the bits of mask. The word gets the bits of also. If f is unpublished, endWait leaves
 // the mark notified, and publish queues f later. Any thread may call it. It does not block.
 func (f *Fiber) endWait(mask, want, also word, why Why) bool {
 	for {
@@ -197,7 +197,6 @@ func (f *Fiber) deliver() {
 		return
 	}
 	if home.runsCaller() {
-		home.mustRunCaller("deliver")
 		home.local.ready.Push(f)
 		return
 	}

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync/atomic"
@@ -157,19 +158,6 @@ func (s *Scheduler) newArena(to target) *park.Arena {
 	}}
 }
 
-// setGroupArenas gives the workers of each scheduling group one arena, so that other groups need not steal what is
-// started there. Under other policies all workers have the one of the scheduler.
-func (s *Scheduler) setGroupArenas() {
-	if p, ok := s.policy.(*groups); ok {
-		for number, g := range p.all {
-			arena := s.newArena(target{inGroup, number})
-			for _, w := range g.workers {
-				w.arena = arena
-			}
-		}
-	}
-}
-
 // thread is the life of a multi-threaded worker. It sends one error or nil to started, which must have room for it,
 // when the worker is ready to run tasks or cannot be. In the end it closes done.
 func (w *Worker) thread(started chan<- error) {
@@ -193,10 +181,7 @@ func (w *Worker) thread(started chan<- error) {
 		started <- err
 		w.dispatch()
 		w.endFibers()
-		if err := w.closeDevice(); err != nil {
-			panic(err)
-		}
-		if err := w.detach(); err != nil {
+		if err := errors.Join(w.closeDevice(), w.detach()); err != nil {
 			panic(err)
 		}
 		if w.threaded && !w.keeps {
