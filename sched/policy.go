@@ -90,8 +90,8 @@ func nameOf(names []string, number uint8, kind string) string {
 	return fmt.Sprintf("%s(%d)", kind, number)
 }
 
-// numberOf returns the number of a name in names. The empty name stands for number 0, the default. The error says that
-// there is no such kind, and wraps ErrPolicy.
+// numberOf returns the number of a name in names. The empty name stands for number 0, the default. kind is what the
+// error, which wraps ErrPolicy, calls a name.
 func numberOf[T ~uint8](names []string, name, kind string) (T, error) {
 	if i := slices.Index(names, name); i >= 0 || name == "" {
 		return T(max(i, 0)), nil
@@ -99,7 +99,7 @@ func numberOf[T ~uint8](names []string, name, kind string) (T, error) {
 	return 0, noSuch(fmt.Sprintf("%s %q", kind, name), names)
 }
 
-// noSuch is the error that there is no such thing, but those of these names. It wraps ErrPolicy.
+// noSuch returns an error that wraps ErrPolicy. Its text says that what does not exist, and which names do.
 func noSuch(what string, names []string) error {
 	return fault.Of(ErrPolicy, fmt.Sprintf("no such %s: choose one of %s", what, strings.Join(names, ", ")))
 }
@@ -112,8 +112,8 @@ func ParsePolicy(name string) (Policy, error) {
 // migrates reports whether fibers may migrate.
 func (p Policy) migrates() bool { return p != Stealing }
 
-// make returns the policy itself for these workers, which are in its idle.Set from now on; groups lays them out under
-// Group.
+// make returns the policy itself for these workers. It puts them into its idle.Set. Under Group, it lays
+// them out as groups says, and each group has one arena.
 func (p Policy) make(workers []*Worker, groups Groups) policy {
 	switch p {
 	case RoundRobin:

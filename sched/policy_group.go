@@ -58,7 +58,7 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 		g.idle = newIdleSet(g.workers, max(cfg.Spinners, 0))
 		arena := workers[0].scheduler.newArena(target{inGroup, g.number})
 		for _, w := range g.workers {
-			w.arena = arena // other groups need not steal what is started there
+			w.arena = arena // its tasks start others in this group, so other groups need not steal them
 			g.members = append(g.members, &member{group: g, worker: w, private: new(runQueue)})
 		}
 		p.all = append(p.all, g)

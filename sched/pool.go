@@ -167,11 +167,7 @@ func (r *registry) remove(f *Fiber) {
 func (r *registry) list(w *Worker) []*Fiber {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := slices.Clone(r.fibers)
-	if w != nil {
-		list = slices.DeleteFunc(list, func(f *Fiber) bool { return f.worker.Load() != w })
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(r.fibers), func(f *Fiber) bool { return w != nil && f.worker.Load() != w })
 }
 
 // mostEnded is how many fibers that have ended a worker keeps. To drop an identity

@@ -18,8 +18,8 @@ type timer struct {
 	position int  // in the heap, plus one; 0 if it is in none
 }
 
-// expire ends the wait that t was made for, and reports whether it did: nothing else has ended it. Any thread may call
-// it on a copy that takeDue has returned.
+// expire ends the wait that t was made for, and reports whether it did. If something else has ended that wait, expire
+// does nothing. Any thread may call it on a copy that takeDue has returned.
 func (t *timer) expire() bool {
 	return t.fiber.endWait(^(oneWait-1)|stateMask, t.wait|word(Waiting), expired, WhyTimeout)
 }
@@ -84,8 +84,8 @@ func (g *timers) expire(at clock.Instant) {
 	}
 }
 
-// takeDue takes out a timer whose deadline has passed by that moment, if there is one. It returns a copy: the fiber may
-// go on for another reason, and use its timer for the next wait.
+// takeDue takes out a timer whose deadline has passed by that moment, and returns a copy; the zero timer if there is
+// none. The fiber may go on for another reason, and use its own for the next wait.
 func (g *timers) takeDue(at clock.Instant) (due timer) {
 	g.mu.Lock()
 	if g.heap.next() <= at {

@@ -165,7 +165,8 @@ func (f *Fiber) wake(how word) (woken bool) { return f.endWait(how, how, 0, WhyN
 
 // endWait ends the wait of f because of why, and reports whether it did. f must be blocked and not have been woken yet,
 // and its word must have want in the bits of mask. The word gets the bits of also. If f is unpublished, endWait leaves
-// the mark notified, and publish queues f later. Any thread may call it. It does not block.
+// the mark notified and notifies the worker of f, and publish, or f itself, does the rest. Any thread may call it. It
+// does not block.
 func (f *Fiber) endWait(mask, want, also word, why Why) bool {
 	for {
 		old := f.load()

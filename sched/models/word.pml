@@ -8,8 +8,8 @@
  *   publish      Fiber.publish                    the fiber on the other side of the switch makes it visible
  *   look         Fiber.mayGoOn, queueIfNotified   it goes on without a switch
  *   resume       Fiber.resume                     its timer ends, and it is Running
- *   wake         Fiber.wake                       a notification ends its wait, or marks it
- *   expire       timers.takeDue, timer.expire     its deadline does
+ *   wake         Fiber.wake, Fiber.endWait        a notification ends its wait, or marks it
+ *   expire       timers.takeDue, Fiber.endWait    its deadline does
  *   park         parker.Park, Fiber.unblock       it blocks, and then looks for the token
  *   unpark       parker.Unpark                    wakes the fiber, or leaves the token
  *   yield        Fiber.yield                      it lets others go first

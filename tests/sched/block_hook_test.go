@@ -229,6 +229,20 @@ func TestHookIsNotToldOfWhatDoesNotBlock(t *testing.T) {
 	})
 }
 
+// An Unpark that comes while the hook is told that the fiber parks ends that Park.
+func TestUnparkInBeforeBlock(t *testing.T) {
+	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		schedtest.Perform(t, s, func() {
+			h := newHook(t)
+			h.before = park.Current().Unpark
+			for _, deadline := range []time.Time{{}, time.Now().Add(time.Hour)} {
+				park.Current().Park(deadline)
+				h.took(1, "Park")
+			}
+		})
+	})
+}
+
 // A hook goes with its task, however that ends: the tasks that its fiber runs afterwards have none.
 func TestHookEndsWithItsTask(t *testing.T) {
 	suite.EachConfig(t, suite.OneThread, func(t *testing.T, cfg sched.Config) {
