@@ -136,17 +136,22 @@ func (f *File) identify() {
 	var stat unix.Stat_t
 	_ = unix.Fstat(f.d.fd, &stat)
 	f.mode = stat.Mode & unix.S_IFMT
+	regular := f.mode == unix.S_IFREG
+	if regular {
+		f.size = stat.Size
+	}
+	if f.size > 0 { // what has a size has positions
+		f.kind = kindDisk
+		return
+	}
 	_, err := unix.Seek(f.d.fd, 0, io.SeekCurrent)
-	switch regular := f.mode == unix.S_IFREG; {
+	switch {
 	case err == nil && (regular || f.mode == unix.S_IFBLK):
 		f.kind = kindDisk
 	case err == nil || regular:
 		f.kind = kindOther
 	default:
 		f.kind = kindStream
-	}
-	if f.mode == unix.S_IFREG {
-		f.size = stat.Size
 	}
 }
 
@@ -258,7 +263,13 @@ func (f *File) transfer(s *side, op uring.Op, p []byte) (int, error) {
 	if op == uring.OpWrite {
 		sending(p)
 	}
-	n, err := carryOut(f.d.engines, entry, func() (int, error) { return byCall(f.d.fd, op, p, at) })
+	n, err := 0, error(unix.EAGAIN)
+	if op == uring.OpRead && f.size > 0 && at >= f.size { // mostly the end, which this call finds
+		n, err = unix.Preadv2(f.d.fd, [][]byte{p}, at, unix.RWF_NOWAIT) // does not wait for a disk
+	}
+	if err != nil {
+		n, err = carryOut(f.d.engines, entry, func() (int, error) { return byCall(f.d.fd, op, p, at) })
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -358,9 +369,10 @@ func (f *File) Close() error {
 	return f.failed("close", f.d.close())
 }
 
-// shut closes the descriptor, which is not in use. A fiber leaves it to its engine: the call may block.
+// shut closes the descriptor, which is not in use. If the file may have been written to, the call may block, and a
+// fiber leaves it to its engine.
 func (f *File) shut(fd int) error {
-	if park.Current() != nil {
+	if park.Current() != nil && f.flag&unix.O_ACCMODE != unix.O_RDONLY {
 		if e, err := f.d.engines.Here(); err == nil && e.Can(uring.Files) {
 			if c, err := e.Do(uring.Entry{Op: uring.OpClose, FD: int32(fd)}); err == nil {
 				return c.Err()
