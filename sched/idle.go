@@ -54,8 +54,10 @@ func (w *Worker) waitForWork(f *Fiber) {
 func (w *Worker) spin() {
 	w.local.spun = true
 	defer w.peers.EndSpin(w.number)
-	w.recordEvent(Event{Kind: KindSpinBegan})
-	defer w.recordEvent(Event{Kind: KindSpinEnded})
+	if w.record != nil {
+		w.recordEvent(Event{Kind: KindSpinBegan})
+		defer w.recordEvent(Event{Kind: KindSpinEnded})
+	}
 	w.word.Spin(w.timers.next(), w.seek)
 }
 
