@@ -15,8 +15,8 @@ import (
 // thread runs other fibers, and the tasks that no other worker may begin. The goroutine is locked to its thread until
 // Unbind, which it must call before it ends.
 //
-// Bind returns ErrBound, ErrClosed, ErrNotBound if New has not made s, ErrBubble in a bubble of testing/synctest, or
-// an error of fiber.Attach.
+// Bind returns ErrBound if the caller is bound or runs in a task, ErrClosed if Close refuses it, and ErrNotBound if New
+// has not made s. In a bubble of testing/synctest it returns ErrBubble. Any other error is one of fiber.Attach.
 func (s *Scheduler) Bind() error {
 	if !s.exists() {
 		return fmt.Errorf("sched: bind: %w", ErrNotBound)
@@ -49,8 +49,8 @@ func (s *Scheduler) Bind() error {
 	return nil
 }
 
-// endedBound returns an error that wraps ErrNotUnbound if a goroutine that was bound has ended, and nil otherwise. To
-// find out it lists all goroutines, which stops the program for a moment.
+// endedBound returns an error that wraps ErrNotUnbound if a goroutine has ended without Unbind, and nil otherwise. It
+// lists all goroutines, which stops the program for a moment.
 func (s *Scheduler) endedBound() error {
 	workers := s.everyWorker()
 	traces, ok := report.Traces()

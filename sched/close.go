@@ -102,13 +102,13 @@ func isClosed(c <-chan struct{}) bool {
 //  1. It waits until no goroutine binds the scheduler. From then on none may bind it, and only
 //     tasks enqueue tasks.
 //  2. It waits until the scheduler is quiescent, and neither a task nor a blocked fiber is left: see survey.
-//  3. It closes all queues, for callers of Enqueue that began before step 1, and surveys again. If one of these was
-//     quicker, it opens them and goes back to step 2.
+//  3. It closes all queues, since calls of Enqueue may have begun before step 1, and surveys again. If such a call has
+//     queued a task in the meantime, it opens the queues again and goes back to step 2.
 //  4. It has each worker shut down, which ends its fibers and gives its thread back.
 //  5. It waits until all workers are through.
 //
-// Until step 4 it may give up, and undoes step 1: because of a deadlock, because ctx is done, or because a goroutine
-// has ended without Unbind.
+// Before step 4 it may give up: because of a deadlock, because ctx is done, or because a goroutine has ended without
+// Unbind. Then it undoes step 1.
 func (s *Scheduler) close(ctx context.Context, limit time.Duration) error {
 	s.listening.Swap(true) // before the first survey, or news might be lost
 	defer s.listening.Store(false)

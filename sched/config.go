@@ -101,7 +101,7 @@ type Config struct {
 // Affinity gives each multi-threaded worker, by its number, the CPUs that its thread may run on.
 type Affinity func(worker int) []int
 
-// AllCores is a Config with as many workers as Go code may run on at once.
+// AllCores is a Config with runtime.GOMAXPROCS(0) workers: as many as there are threads that run Go code at once.
 func AllCores() Config { return Config{Workers: runtime.GOMAXPROCS(0)} }
 
 // checked returns cfg with its defaults filled in, or says what is wrong with it.

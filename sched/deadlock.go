@@ -150,7 +150,7 @@ func (o *deadlockJudge) judge(v survey) *Deadlock {
 		return nil
 	}
 	if o.certain && o.s.outsideMayWake() {
-		o.more += o.more + o.limit // to ask costs more than to look
+		o.more += o.more + o.limit // outsideMayWake stops the program: ever more seldom
 		return nil
 	}
 	d := &Deadlock{Scheduler: o.s.cfg.Name, After: time.Duration(o.limit), Later: v.waiting, Tasks: v.pending}
@@ -224,8 +224,8 @@ func describe(fibers []*Fiber) (list []FiberReport) {
 	return list
 }
 
-// awaited returns the name of the task of f, and what it has said that it waits for, if f is blocked without a
-// deadline. Any thread may call it. While the word of f stays the same, f does not go on and change what is read here.
+// awaited returns the name of the task of f, and f.awaits, if f is blocked without a deadline. Any thread may call it.
+// While the word of f stays the same, f does not go on and change what is read here.
 //
 //go:norace
 func (f *Fiber) awaited() (task string, waits park.Awaited, blocked bool) {

@@ -38,9 +38,9 @@ type Device interface {
 // while it has some that can run. The requests that they make go to the device in one batch.
 const leastBetweenPolls = 4
 
-// pollDevice polls the worker's device once a round. The worker calls it at each choice of what runs next. A round has
-// as many choices as fibers are ready when it begins, and leastBetweenPolls at least. A worker that has nothing to run
-// does not poll: it goes on to Wait, which submits and collects in one step.
+// pollDevice polls the worker's device once a round. The worker calls it each time it polls. A round has as many of
+// these calls as fibers are ready when it begins, and leastBetweenPolls at least. A worker that has nothing to run does
+// not poll its device: it goes on to Wait, which submits and collects in one step.
 func (w *Worker) pollDevice() {
 	o := &w.local
 	if o.round--; o.round > 0 || o.ready.Empty() && !w.hasTask() {

@@ -123,8 +123,8 @@ func (f *Fiber) WaitFor(lock sync.Locker, d time.Duration, pred func() bool) boo
 	return f.wait(lock, clock.After(d), pred)
 }
 
-// WaitUntil is WaitFor with the deadline itself. One that was made from time.Now follows the monotonic clock, and any
-// other is compared with the wall clock during the call. It panics as Wait does.
+// WaitUntil is WaitFor with the deadline itself. One that was made from time.Now follows the monotonic clock. Any other
+// is compared with the wall clock once, when the call begins. It panics as Wait does.
 func (f *Fiber) WaitUntil(lock sync.Locker, deadline time.Time, pred func() bool) bool {
 	return f.wait(lock, clock.At(deadline), pred)
 }

@@ -14,8 +14,8 @@ import (
 // waitForWork returns when there is something to run, or when the worker is to end. f is the calling fiber, which may
 // be a blocked one: the fiber that found nothing left to run does the waiting.
 //
-// The caller must not poll before it takes what was found: policy.found has to know all that the worker could run
-// first. Else something that the worker was woken for might wait while other workers sleep.
+// The caller must not poll before it takes what was found. A poll might bring a fiber, unknown to policy.found, that
+// the worker runs first. Then what the worker was woken for might wait while other workers sleep.
 //
 // First the worker's word says that it looks, and then it looks. Package idle says why no wake-up is lost then.
 func (w *Worker) waitForWork(f *Fiber) {
@@ -132,19 +132,19 @@ func (w *Worker) sleepUntilDeadline() {
 	w.sleeps.add(1)
 }
 
-// wayToSleep decides how the worker, which is about to sleep until then at most, sleeps. It asks in this order:
+// wayToSleep returns how the worker is to sleep now, until then at most. The first case that holds decides:
 //
-//  1. Has it a device? It sleeps there.
-//  2. Has it no thread to itself? It parks as any goroutine.
-//  3. May something count on its thread, has its sleep a deadline, or could neither of the last two threads that woke
-//     it run it? It keeps its thread, and sleeps on it.
-//  4. Else it leaves its thread to other goroutines, and parks as one of them.
+//  1. The worker has a device. It sleeps there.
+//  2. It has no thread to itself. It parks as any goroutine does.
+//  3. Something may count on its thread, its sleep has a deadline, or another fiber than its main fiber waits. Or
+//     neither of the last two threads that woke it could run it. It keeps its thread, and sleeps on it.
+//  4. Otherwise it leaves its thread to other goroutines, and parks as one of them.
 //
 // A goroutine that wakes another one wakes no thread: the other one runs on the same thread as soon as the first one
-// waits. So to park saves the waker a call to the kernel, and the worker the time until a halted processor runs. But a
-// thread that goes on with something else cannot run the worker. It would have to wake a third thread for that. Such
-// a thread is one of C, one that is locked to its goroutine, or a busy worker's. So a worker expects wakers like the
-// last two.
+// waits. So parking saves the waker a call to the kernel, and the worker the time until a halted processor runs. But a
+// thread that goes on with something else cannot run the worker: it would have to wake a third thread for that. Threads
+// of C, of goroutines locked to them, and of busy workers go on like this. A worker expects its next wakers to be like
+// the last two.
 //
 // If two workers that wake each other kept their threads, the kernel would have to choose a processor for each. It may
 // wake a thread where another worker computes, and leave it there for some ms while the other processor is idle.
@@ -239,8 +239,8 @@ func (w *Worker) block(way idle.Way, limit time.Duration) {
 // that have work.
 func mostSpinning() int { return min(max(runtime.GOMAXPROCS(0)/2, 1), 2) }
 
-// newIdleSet makes the set in which these workers are found while they are idle. Of each 64, as many as spinners may
-// spin at once.
+// newIdleSet makes the idle.Set of these workers, and sets peers and number of each. It must be called before they run.
+// spinners is how many of each 64 workers may spin at once.
 func newIdleSet(workers []*Worker, spinners int) *idle.Set {
 	words := make([]*idle.Word, len(workers))
 	var woken func(i int, asleep bool)

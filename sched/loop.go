@@ -20,7 +20,7 @@ const mostResumed = 32
 // run is what each fiber but the main one does while it has no task to go on with. It returns when the fiber is not
 // needed any more.
 //
-// It does not poll before it takes what waitForWork has found, perhaps on another fiber: see there.
+// It takes what waitForWork has found before it polls again. Another fiber may have called waitForWork: see there.
 func (f *Fiber) run() {
 	for !f.ending {
 		w := f.worker.Load()
@@ -157,7 +157,7 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 	return next
 }
 
-// pick is pickNext for a worker that has polled.
+// pick is pickNext without its poll. Its callers have polled, or leave that to waitForWork, as dispatch does.
 func (w *Worker) pick(f *Fiber) *Fiber {
 	o := &w.local
 	for {

@@ -90,8 +90,8 @@ func nameOf(names []string, number uint8, kind string) string {
 	return fmt.Sprintf("%s(%d)", kind, number)
 }
 
-// numberOf returns the number of a name in names. The empty name stands for number 0, the default. kind is what the
-// error, which wraps ErrPolicy, calls a name.
+// numberOf returns the index of name in names, or 0, the default, if name is empty. The error wraps ErrPolicy. kind is
+// the word that the text of the error puts before the name.
 func numberOf[T ~uint8](names []string, name, kind string) (T, error) {
 	if i := slices.Index(names, name); i >= 0 || name == "" {
 		return T(max(i, 0)), nil
@@ -99,7 +99,7 @@ func numberOf[T ~uint8](names []string, name, kind string) (T, error) {
 	return 0, noSuch(fmt.Sprintf("%s %q", kind, name), names)
 }
 
-// noSuch returns an error that wraps ErrPolicy. Its text says that what does not exist, and which names do.
+// noSuch returns an error that wraps ErrPolicy. Its text says "no such" and what, and lists the names to choose from.
 func noSuch(what string, names []string) error {
 	return fault.Of(ErrPolicy, fmt.Sprintf("no such %s: choose one of %s", what, strings.Join(names, ", ")))
 }

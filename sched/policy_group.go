@@ -242,7 +242,7 @@ func (m *member) has() bool { return !m.group.shared.empty() || !m.private.empty
 // from another group. It reports whether there is anything to take now. Before the worker sleeps, last is true.
 func (m *member) seek(last bool) bool {
 	if !last {
-		m.group.idle.Serve()
+		m.group.idle.Serve() // this worker spins, and may have to wake another one
 	}
 	return m.has() && !m.leaves() || m.takeOver() || m.steal(last)
 }

@@ -108,7 +108,7 @@ func (p *stealing) next(w *Worker) (runnable, bool) {
 func (p *stealing) wakeOther(*Worker)  { p.wakeSleeper() }
 func (p *stealing) has(w *Worker) bool { return !p.queues[w.id].empty() }
 
-func (p *stealing) pending(*Worker) (n int) {
+func (p *stealing) pending(*Worker) (n int) { // of policy: any worker may take from all queues, by stealing
 	for _, q := range p.queues {
 		n += q.waiting()
 	}
@@ -139,11 +139,11 @@ func (p *stealing) found(w *Worker) {
 // mostStolen is how many tasks a thief takes at once, at most.
 const mostStolen = 128
 
-// seek steals half of the tasks that wait at another worker, beginning with a random one.
+// seek implements policy: if w has no task, it steals half of another worker's tasks. It begins at a random worker.
 //
-// It skips a worker that is just being woken, and leaves it the tasks that were brought to it. A wake-up takes longer
-// than to begin a hundred tasks. If they block at once, all of them would remain on the worker that began them. Later w
-// seeks again, in case the skipped worker does not wake: see local.skipped.
+// It skips a worker that is just being woken, and leaves it the tasks that were brought to it. During a wake-up w could
+// begin a hundred tasks. If they blocked at once, all of them would remain on w. Later w seeks again, in case the
+// skipped worker does not wake: see local.skipped.
 func (p *stealing) seek(w *Worker, _ bool) bool {
 	if p.has(w) {
 		return true

@@ -23,7 +23,7 @@ func (w *Worker) holdsIdle() bool {
 	return len(w.local.idle) > 0 || w.local.main.load().state() == Idle
 }
 
-// takeIdle takes the idle fiber that ran last, or the main fiber if there is no other; see holdsIdle.
+// takeIdle takes the fiber that became idle last, or the main fiber if no other is idle. holdsIdle must be true.
 func (w *Worker) takeIdle() *Fiber {
 	o := &w.local
 	last := len(o.idle) - 1
@@ -133,7 +133,7 @@ func (f *Fiber) main() {
 	if o := &w.local; o.current == f {
 		o.current = o.main
 	}
-	// on the goroutine backend another goroutine may get this one's g before the main fiber has arrived
+	// on the goroutine backend, another goroutine may get this fiber.Self before the main fiber arrives: see running
 	w.running.Store(0)
 	f.self.Store(0)
 	w.scheduler.fibers.remove(f)
@@ -177,8 +177,8 @@ const mostEnded = 128
 // closeFibers is replaced by tests.
 var closeFibers = fiber.CloseAll
 
-// reap gives back the stacks of the fibers that have ended. It blocks while identities are
-// dropped. The worker's thread must call it.
+// reap gives back the stacks of the fibers that have ended. It may block the worker's thread for a round trip to
+// another goroutine; see mostEnded. The worker calls it on its thread.
 func (w *Worker) reap() {
 	o := &w.local
 	if len(o.ended) == 0 {

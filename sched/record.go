@@ -128,7 +128,7 @@ func (f *Fiber) recordChange(old, next word, why Why) bool {
 	return true
 }
 
-// addDetails says by whom f was notified, or for what it waits.
+// addDetails adds to e who has notified f, or what f waits for. The thread that changes the state of f calls it.
 func (f *Fiber) addDetails(e *Event) {
 	if e.Why == WhyNotify {
 		if by := Current(); by != nil && by.maker.scheduler == f.maker.scheduler {

@@ -64,10 +64,10 @@ func (q *runQueue) pushFiber(f *Fiber, byWorker bool) (isNext bool) {
 // patience is how long a worker that was idle leaves a fiber to the worker that has notified it.
 const patience = clock.Instant(3 * time.Microsecond)
 
-// leaves is for a worker that was idle and has found an entry. It waits for a moment if that is a fiber which another
-// worker has notified. Two fibers that wake each other run on one worker thus, and not on two at the price of a
-// cross-processor wake-up a turn. It reports whether the queue was seen empty: then the caller is idle as before.
-// Otherwise it takes what is there.
+// leaves is for a worker that was idle and has found an entry. If the only entry is a fiber that another worker has
+// notified, leaves spins for a moment, so that this other worker can take it. Then two fibers that wake each other run
+// on one worker, and save a wake-up on another processor at each turn. leaves reports whether the queue is seen empty:
+// if it is, the caller is idle as before; if not, the caller takes an entry.
 func (q *runQueue) leaves() bool {
 	for began := clock.Now(); q.handsOver() && clock.Now()-began < patience; {
 		for range 8 {
@@ -147,7 +147,7 @@ func (q *runQueue) pushAll(from *queue.Queue[runnable]) {
 }
 
 // popFiber takes the first entry if that is a fiber, and returns nil otherwise. If past is true, it takes the first
-// fiber behind whatever tasks, and these keep their order.
+// fiber of the queue, or returns nil if there is none. The other entries keep their order.
 func (q *runQueue) popFiber(past bool) (f *Fiber) {
 	if q.empty() {
 		return nil
@@ -167,7 +167,7 @@ func (q *runQueue) popFiber(past bool) (f *Fiber) {
 	return f
 }
 
-// takeFiber takes the first fiber out, behind whatever tasks, or returns nil. It goes round the whole queue. The lock
+// takeFiber takes the first fiber out, or returns nil if there is none. It goes round the whole queue. The lock
 // popping must be held.
 func (q *runQueue) takeFiber() (f *Fiber) {
 	q.pushing.Lock()

@@ -140,8 +140,8 @@ func (s *Scheduler) start() error {
 	return nil
 }
 
-// abandon closes a scheduler that has not come about because of err, and returns err. It waits a second at most for
-// initializers, and for tasks that they have scheduled; then it says so, and Close goes on without it.
+// abandon closes a scheduler that cannot start because of err, and returns err. It blocks for a second at most, while
+// initializers and their tasks run. If they run longer, the error says so, and Close continues on another goroutine.
 func (s *Scheduler) abandon(err error) error {
 	go s.closeWithin(context.Background(), forever)
 	select {
@@ -157,9 +157,9 @@ func (s *Scheduler) abandon(err error) error {
 //
 // While f runs, a watchdog reports deadlocks and stalls, which it does not end; see Config.Watchdog.
 //
-// Run calls f on the calling goroutine, also if that panics or calls Goexit. It returns the errors of New, Bind,
-// Unbind and Close, or one that wraps ErrNilTask if f is nil. If it is a *Deadlock, the blocked fibers and
-// the scheduler stay as they are, and so does the binding if Unbind has reported it.
+// Run calls f on the calling goroutine. If f panics or calls Goexit, Run unbinds and closes too. It returns the errors
+// of New, Bind, Unbind and Close, or one that wraps ErrNilTask if f is nil. If the error is a *Deadlock, the blocked
+// fibers and the scheduler stay as they are. So does the binding if Unbind has reported the deadlock.
 func Run(cfg Config, f func()) (err error) {
 	if f == nil {
 		return fmt.Errorf("sched: run: %w", ErrNilTask)

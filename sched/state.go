@@ -110,8 +110,8 @@ func (f *Fiber) store(next word, why Why) {
 	release.Store(&f.word, uint64(next))
 }
 
-// swap puts f into the state of next, unless its word has changed since it was old, and reports whether it did. Any
-// thread may call it.
+// swap puts f into the state of next and returns true, or returns false if the word of f is no longer old. Any thread
+// may call it.
 func (f *Fiber) swap(old, next word, why Why) bool {
 	if debug.On || f.record != nil {
 		return f.checkedSwap(old, next, why)
@@ -119,8 +119,8 @@ func (f *Fiber) swap(old, next word, why Why) bool {
 	return f.mark(old, next)
 }
 
-// mark changes the word of f from old to next, unless it has changed since, and reports whether it did. It neither
-// checks nor records a transition: where the state changes, call swap. Any thread may call it.
+// mark changes the word of f from old to next and returns true, or returns false if the word is no longer old. It
+// neither checks nor records a transition: where the state changes, call swap. Any thread may call it.
 func (f *Fiber) mark(old, next word) bool { return f.word.CompareAndSwap(uint64(old), uint64(next)) }
 
 // checkedStore is store in debug builds and with a Recorder.

@@ -40,8 +40,8 @@ type WorkerStats struct {
 	Idle   time.Duration // it looked for work or slept
 }
 
-// Stats returns the sums over all workers, and each worker's counts. They are exact while nothing
-// runs.
+// Stats returns the sums over all workers, with goroutines that have unbound, and the counts of each present worker.
+// They are exact while nothing runs. It may be called from anywhere, and blocks for a moment at most.
 func (s *Scheduler) Stats() Stats {
 	if !s.exists() {
 		return Stats{}
@@ -79,7 +79,7 @@ func (s *Scheduler) Stats() Stats {
 	return sum
 }
 
-// pendingLocal is how many tasks that no other worker may begin wait for w.
+// pendingLocal returns how many tasks wait for w that no other worker may begin. Any thread may call it.
 func (w *Worker) pendingLocal() int {
 	n := w.mailed.Load() // before pinned, see takeMessages
 	return int(n) + int(w.pinned.load())

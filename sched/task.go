@@ -165,8 +165,8 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 	return nil
 }
 
-// queue queues a task at that target. If it is pinned, that is the worker of the caller, and if there are no
-// multi-threaded workers the caller's home; see enqueue. It returns false if the queue is closed.
+// queue queues a task at that target. A pinned task goes to caller. Without multi-threaded workers, each task goes to
+// home. See enqueue for the two. It returns false if the queue is closed. Any thread may call it.
 func (s *Scheduler) queue(j runnable, to target, pinned bool, caller, home *Worker) bool {
 	switch p, grouped := s.policy.(*groups); {
 	case to.kind == onWorker:

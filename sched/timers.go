@@ -84,8 +84,8 @@ func (g *timers) expire(at clock.Instant) {
 	}
 }
 
-// takeDue takes out a timer whose deadline has passed by that moment, and returns a copy; the zero timer if there is
-// none. The fiber may go on for another reason, and use its own for the next wait.
+// takeDue takes out a timer whose deadline has passed by that moment, and returns a copy, or the zero timer if there is
+// none. The fiber may go on for another reason before the copy is used, and use its timer for the next wait.
 func (g *timers) takeDue(at clock.Instant) (due timer) {
 	g.mu.Lock()
 	if g.heap.next() <= at {

@@ -159,8 +159,8 @@ func (f *Fiber) unblock() bool {
 	}
 }
 
-// wake ends the wait of f by a notification, and reports whether it did. For a wait by Park how is parked; for any wait
-// it is 0. It may be called from anywhere, and does not block.
+// wake ends the wait of f by a notification, and reports whether it did. If how is parked, it ends only a wait by Park;
+// if how is 0, it ends any wait. It may be called from anywhere, and does not block.
 func (f *Fiber) wake(how word) (woken bool) { return f.endWait(how, how, 0, WhyNotify) }
 
 // endWait ends the wait of f because of why, and reports whether it did. f must be blocked and not have been woken yet,
@@ -310,7 +310,7 @@ const (
 	told           // that the call blocks
 )
 
-// waitTold is wait for a fiber whose hook has not been told yet.
+// waitTold is wait that also calls the hook of f, the calling fiber: before f blocks, and when f goes on.
 func (f *Fiber) waitTold(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
 	defer f.afterBlock(f.beforeBlock()) // pred may panic
 	return f.wait(lock, deadline, pred)

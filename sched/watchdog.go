@@ -10,9 +10,9 @@ import (
 	"fiberlab/sched/report"
 )
 
-// watch is the watchdog: it reports deadlocks to Config.Deadlocked, and stalls to Config.Stalled, each once, until over
-// is closed. Limit is how long nothing must happen. If certain is set, it reports a deadlock only if nothing else, as
-// far as it sees, can end that.
+// watch is the watchdog, on a goroutine of its own: it reports deadlocks to Config.Deadlocked, and stalls to
+// Config.Stalled, each once, until over is closed. It reports what has lasted for limit. If certain is set, it reports
+// no deadlock that a fiber's deadline, or a goroutine outside, may still end.
 func (s *Scheduler) watch(limit time.Duration, certain bool, over <-chan struct{}) {
 	deadlocks := deadlockJudge{s: s, limit: clock.Instant(limit), certain: certain}
 	stalls := stallJudge{s: s, limit: max(clock.Instant(limit), shortestStall)}
@@ -46,12 +46,12 @@ type stallSpell struct {
 	reported          bool
 }
 
-// progress counts what the worker does: each task that begins or ends, and each change to another fiber, makes it grow.
+// progress grows when w begins or ends a task, enters a fiber, runs out of work or has slept. Any thread may call it.
 func (w *Worker) progress() uint64 {
 	return w.tasks.load() + w.tasksDone.load() + w.switches.load() + w.dry.load() + w.sleeps.load()
 }
 
-// judge looks how far each worker is, and returns a report of each that has been stalled for the limit, once.
+// judge is one look of the watchdog. It returns a report of each worker that has been stalled for the limit, once.
 func (o *stallJudge) judge() (stalls []*Stall) {
 	workers, last, all := o.s.everyWorker(), o.spells, uint64(0)
 	for _, w := range workers {
@@ -76,7 +76,7 @@ func (o *stallJudge) judge() (stalls []*Stall) {
 		before := spell.stack
 		spell.stack = w.blockedStack()
 		if spell.stack == nil {
-			spell.lasts = 0 // to ask costs more than to look
+			spell.lasts = 0 // blockedStack stops the program: not again before the limit
 		} else if slices.Equal(before, spell.stack) {
 			spell.reported = true
 			stalls = append(stalls, &Stall{

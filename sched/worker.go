@@ -287,7 +287,7 @@ func (w *Worker) mustRunCaller(what string) {
 	}
 }
 
-// poll moves messages of other threads, and fibers whose deadlines have passed, to the worker's queues.
+// poll takes messages, ends waits whose deadlines have passed, and polls the device. The worker calls it on its thread.
 func (w *Worker) poll() {
 	w.mustRunCaller("poll")
 	if !w.mailbox.Empty() {

@@ -71,9 +71,9 @@ const (
 	largestBatch = 4096
 )
 
-// New makes a room with that many places. A caller gets the error full if no place is free, and over if the room is
-// closed. The more threads are expected to count, the smaller is the batch of each: together they hold no more than a
-// sixteenth of the places back from callers that wait.
+// New makes a room with that many places. full is TryTake's error if no place is free. over is the error of a caller
+// from outside if the room is closed. The more threads are to count, the smaller is the batch of each: all batches
+// together keep at most a sixteenth of the places from callers that wait.
 func New(places, threads int, full, over error) *Room {
 	r := &Room{places: places, full: full, over: over, free: places, batch: largestBatch}
 	for r.batch > 1 && r.batch*16*uint64(max(threads, 1)) > uint64(places) {
@@ -163,8 +163,8 @@ func (r *Room) Waiting() int { return int(r.waiting.Load()) }
 // Give frees a place that its taker has not used, and hands it on. Any thread may call it. It does not block.
 func (r *Room) Give() { r.handOn(1) }
 
-// Close refuses callers that are not inside from now on, those that wait included. It does not block, and may be called
-// again.
+// Close has the room refuse callers that are not inside, until Reopen. Those of them that wait now are refused too. Any
+// thread may call it, also more than once. It does not block.
 func (r *Room) Close() {
 	var out []*waiter
 	r.mu.Lock()

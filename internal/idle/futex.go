@@ -15,13 +15,13 @@ const (
 	futexWakePrivate = 129
 )
 
-// sleepOnThread blocks the calling thread while the word is OnThread, until futexWake or until limit has passed; below
-// 0 is no limit. It may return for no reason.
+// sleepOnThread blocks the worker's thread until futexWake, or until limit has passed; below 0 is no limit. It returns
+// at once if the word is not OnThread any more, and may return for no reason. Sleep calls it after Commit.
 //
-// An ordinary system call, right for a brief sleep, leaves its P, the right to run Go code, where it was. The runtime's
-// monitor fetches the P if the call takes long. As long as the monitor finds any to fetch it polls many thousand times
-// a second, and a worker that is fed now and then keeps it at that. So a long sleep gives its P up, which is idle at
-// once. Once all are, the monitor sleeps too. But to give a P up may wake a thread that takes it over.
+// A brief sleep is an ordinary system call, and keeps its P, the right to run Go code. If the call takes long, the
+// runtime's monitor takes the P away. While the monitor finds a P to take, it polls many thousand times a second. So a
+// long sleep gives its P up at once: when all Ps are idle, the monitor sleeps too. A brief sleep does not, since giving
+// up a P may wake a thread that takes it over.
 func (w *Word) sleepOnThread(limit time.Duration) {
 	var timeout *unix.Timespec
 	if limit >= 0 {
@@ -59,8 +59,8 @@ func sleepWithoutP(word *atomic.Uint32, value uint32, timeout *unix.Timespec) {
 //go:linkname entersyscallblock runtime.entersyscallblock
 func entersyscallblock()
 
-// exitsyscall gets one back. It must be called by the function that called entersyscallblock, and may wait until there
-// is one.
+// exitsyscall gets a P for the calling thread, and may wait until one is free. It must be called by the function that
+// called entersyscallblock.
 //
 //go:linkname exitsyscall runtime.exitsyscall
 func exitsyscall()

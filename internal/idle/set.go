@@ -106,7 +106,7 @@ func (s *Set) AnyIdle() bool {
 }
 
 // WakeOne wakes a worker: one that spins, which costs no system call, or else one that sleeps. It passes over a worker
-// that has been notified for something else. It reports whether there was one. Any thread may call it; it does not
+// that has been notified for something else. It reports whether it has woken one. Any thread may call it; it does not
 // block.
 func (s *Set) WakeOne() bool { return s.AnyIdle() && (s.wake(false) || s.wake(true)) }
 
@@ -133,8 +133,8 @@ func (s *Set) WakeThat(i int) bool {
 	return take(&b.sleeping, i) && s.notify(i, true)
 }
 
-// notify notifies a worker that has been claimed while it slept, or spun. It returns false if that has been notified
-// for something else.
+// notify notifies worker i, which the caller has claimed; asleep says whether it slept or spun. It counts the wake-up,
+// and calls woken. If the worker is busy or has been notified for something else, notify only returns false.
 func (s *Set) notify(i int, asleep bool) bool {
 	if !s.words[i].Notify() {
 		return false

@@ -24,10 +24,10 @@ type budget struct {
 	yieldFirst bool          // the last spin found work as soon as it had yielded, to another thread
 }
 
-// found says that a spin found work after that time. The next spin may last four times as long.
+// found says that a spin found work after that time. It raises the limit to four times that, at most to longestSpin.
 func (b *budget) found(after clock.Instant) { b.limit = min(max(b.limit, 4*after), longestSpin) }
 
-// wasted says that a spin found nothing. The next one may last half as long as this one, or not begin.
+// wasted says that a spin did not pay. It halves the limit; a limit below shortestSpin becomes 0, which is no spin.
 func (b *budget) wasted() {
 	if b.limit /= 2; b.limit < shortestSpin {
 		b.limit = 0
@@ -53,9 +53,9 @@ const shortestGap = clock.Instant(time.Microsecond)
 // Spin waits awake: until Notify, until seek returns true, until that time, or until it does not pay any more. It calls
 // seek at first, and now and then. The worker must have called Look.
 //
-// It yields the processor now and then, since the thread that is to bring work may wait for it. Where that was so the
-// last time, it yields after a single poll. What a device brings ends a spin, but does not make spins pay: a device is
-// best left to gather more.
+// It yields the processor now and then: the thread that is to bring work may wait for it. If the last spin found work
+// just after another thread had run in a yield, this one yields after its first poll. A device that is ready ends the
+// spin, but the spin counts as wasted: a device is best left to gather more.
 func (w *Word) Spin(until clock.Instant, seek func() bool) {
 	b := &w.spin
 	if seek() || b.limit == 0 {
