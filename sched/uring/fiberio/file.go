@@ -265,6 +265,7 @@ func (f *File) transfer(s *side, op uring.Op, p []byte) (int, error) {
 	}
 	n, err := 0, error(unix.EAGAIN)
 	if op == uring.OpRead && f.size > 0 && at >= f.size { // mostly the end, which this call finds
+		s.beginCall()
 		n, err = unix.Preadv2(f.d.fd, [][]byte{p}, at, unix.RWF_NOWAIT) // does not wait for a disk
 	}
 	if err != nil {
