@@ -66,9 +66,9 @@ func (s *Scheduler) endedBound() error {
 // Unbind makes the calling goroutine a plain one again. It first runs what its worker has left to do: tasks that no
 // other worker may run, and fibers that are blocked, until all have ended.
 //
-// It returns ErrNotBound or ErrInTask. If fibers of its worker are blocked or tasks cannot begin, and for
-// Config.GiveUpAfter nothing has happened in the whole scheduler, it returns a *Deadlock; see [Scheduler.Close]. The
-// scheduler is still bound then, and Unbind may be called again.
+// It returns ErrNotBound, ErrInTask, or an error of fiber.Fiber.Detach. If fibers of its worker are blocked or tasks
+// cannot begin, and for Config.GiveUpAfter nothing has happened in the whole scheduler, it returns a *Deadlock; see
+// [Scheduler.Close]. The scheduler is still bound then, and Unbind may be called again.
 func Unbind() error {
 	f := Current()
 	if f == nil {
@@ -98,8 +98,8 @@ func Unbind() error {
 	return nil
 }
 
-// stop does what is left for w, a single-threaded worker. The main fiber must call it. It returns what keeps w from
-// ending, if anything does.
+// stop runs what is left for w, a single-threaded worker, and ends the fibers of w. If a deadlock prevents that, stop
+// returns it; else nil. The main fiber must call it. It blocks.
 func (w *Worker) stop() *Deadlock {
 	w.shutDown()
 	if !w.finished() {
@@ -118,7 +118,7 @@ func (w *Worker) stop() *Deadlock {
 	return deadlock
 }
 
-// watchUnbind has Unbind return a deadlock of w, until over is closed. Then it closes ended.
+// watchUnbind, on its own goroutine, puts deadlocks of w into w.stuck until over is closed. Then it closes ended.
 func (w *Worker) watchUnbind(over <-chan struct{}, ended chan<- struct{}) {
 	defer close(ended)
 	o := deadlockJudge{s: w.scheduler, only: w, limit: clock.Instant(w.scheduler.cfg.GiveUpAfter)}

@@ -12,16 +12,16 @@ import (
 // tasks nor blocked fibers, and ends its workers' threads. While it waits for bound
 // goroutines, Bind and Enqueue still succeed; after that only tasks may enqueue tasks.
 //
-// Close waits as long as something runs on a worker, even if that only computes, or will by a deadline. If nothing
-// does, only a thread outside of the scheduler can notify the fibers that are blocked: Close gives them
-// Config.GiveUpAfter, and returns a *Deadlock then. A deadline that is more than a second ahead, and beyond the give-up
-// limit, does not keep it from that. All is then as it was before Close: the fibers may still be notified, tasks
-// enqueued, and Close called again.
+// Close waits while a worker runs something, even if that only computes, and while a blocking call or an operation of a
+// device is under way. It also waits for deadlines of fibers. But if fibers are blocked without a deadline, it ignores
+// deadlines that are further ahead than a second and than Config.GiveUpAfter. If nothing else is left, only a thread
+// outside of the scheduler can notify these fibers. Close waits Config.GiveUpAfter for that, and then returns a
+// *Deadlock. All is then as before Close: fibers may be notified, tasks enqueued, and Close called again.
 //
 // Close blocks its caller; see CloseContext for a limit. It never waits for its own caller. On a goroutine that is
 // bound to s, and in that goroutine's tasks, it returns ErrBound at once, and in any other task of s ErrInTask. A
 // blocking call counts as inside of its task. The other errors are a *Deadlock, ErrNotUnbound if a goroutine has ended
-// that s was bound to, and ErrClosed if an earlier call has succeeded.
+// without Unbind, and ErrClosed if an earlier call has succeeded.
 func (s *Scheduler) Close() error { return s.CloseContext(context.Background()) }
 
 // CloseContext is Close that gives up when ctx is done, with an error that says how much is left, and wraps
@@ -41,7 +41,7 @@ func (s *Scheduler) CloseContext(ctx context.Context) error {
 	return s.closeWithin(ctx, s.cfg.GiveUpAfter)
 }
 
-// closeWithin is CloseContext with another limit than Config.GiveUpAfter.
+// closeWithin is CloseContext with limit in place of Config.GiveUpAfter. New must have made s, and ctx must not be nil.
 func (s *Scheduler) closeWithin(ctx context.Context, limit time.Duration) error {
 	if err := s.mayClose(); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Scheduler) closeWithin(ctx context.Context, limit time.Duration) error 
 	return s.close(ctx, limit)
 }
 
-// mayClose says why the caller must not close s, if it must not.
+// mayClose returns nil if the caller may close s, or else the error of Close that says why not.
 func (s *Scheduler) mayClose() error {
 	w := s.homeOf(Current())
 	switch {
@@ -171,8 +171,8 @@ func (s *Scheduler) admitOutside() {
 	s.closing.Store(false)
 }
 
-// closeQueues makes a scheduler that v has found to be over stay so: a call of Enqueue that began
-// before Close finds all queues closed. It returns false, and has done nothing, if one was quicker.
+// closeQueues closes all queues, so calls of Enqueue that began before Close can queue nothing. v has found that the
+// scheduler is over. If anything has changed since v, it opens the queues again and returns false.
 func (s *Scheduler) closeQueues(v survey) bool {
 	closed := true
 	s.policy.setClosed(true)
@@ -204,7 +204,7 @@ func (w *Worker) finished() bool {
 	return w.mode == multiThreaded || !w.hasLocal() && w.blocked.load() == 0 && w.mailbox.Close()
 }
 
-// shutDown has the worker end as soon as nothing is left for it to do. A multi-threaded one closes done then.
+// shutDown has w end once nothing is left for w; a multi-threaded worker closes done then. Any thread may call it.
 func (w *Worker) shutDown() {
 	w.shutdown.Swap(true) // see idle.Word.Look
 	w.word.Notify()

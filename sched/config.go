@@ -25,7 +25,7 @@ const forever = time.Duration(clock.Never / 2)
 // Config describes a scheduler. The zero value is one without multi-threaded workers: it runs tasks on the goroutines
 // that bind it.
 type Config struct {
-	// for reports, and "NAME-w0" and so on for the threads of workers that keep theirs; "scheduler" if empty
+	// for reports, and for threads that workers keep: "NAME-w0", or "NAME-g0w0" in several groups; default "scheduler"
 	Name      string
 	Workers   int           // multi-threaded workers, each with a thread; see KeepThreads. 0 is allowed
 	Policy    Policy        // where what is ready waits, and what runs next
@@ -34,53 +34,53 @@ type Config struct {
 	StackSize int           // bytes of C stack a fiber; see fiber.Config. A worker's main fiber has its thread's
 	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
 	MaxCalls  int           // blocking calls of tasks that run at once, each on a thread; 0: any number
-	// tasks that wait to begin, wherever they may begin; 0: any number, or DefaultRunQueue under policy Group. See
-	// Enqueue and TryEnqueue. Callbacks of fibersync are queued beyond it
+	// tasks that may wait to begin, in all queues together; 0: any number, or DefaultRunQueue under policy Group. See
+	// Enqueue and TryEnqueue. A callback of fibersync is queued even without room
 	MaxQueued int
 	Affinity  Affinity // the CPUs of each multi-threaded worker; nil leaves them alone
 
-	// OverloadAfter is how long a caller waits for room at most, as Config.MaxQueued has it, before it gets
-	// ErrOverload; 0: as long as it takes.
+	// OverloadAfter is how long a caller waits at most for room, while MaxQueued tasks wait to begin; then it gets
+	// ErrOverload. 0 is no limit.
 	OverloadAfter time.Duration
 
 	// KeepThreads has each multi-threaded worker keep its thread for all its life. Otherwise a worker that sleeps may
-	// leave its thread to other goroutines, which then wake it sooner, and go on on another one. It stays if Affinity,
-	// Initializer or Device is set, if it has had a SameThread task, and, under Stealing, while a task of it
-	// is blocked. On the goroutine backend, a worker always keeps its thread under Stealing, and has none under the
-	// other policies.
+	// leave its thread to other goroutines. They wake it sooner then, and it may continue on another thread. A worker
+	// keeps its thread if Affinity, Initializer or Device is set, and once it has had a SameThread task. Under
+	// Stealing, it also does so while one of its tasks is blocked. On the goroutine backend, a worker always keeps its
+	// thread under Stealing, and has none under the other policies.
 	KeepThreads bool
 
 	GuardPages int // pages below each C stack that cannot be touched; see fiber.Config
 
-	// Initializer runs first on each multi-threaded worker's thread, given the worker's number. All workers call it at
-	// the same time. It may do what a task may: Get returns the scheduler, it may schedule tasks, and it may wait.
+	// Initializer runs first on each multi-threaded worker's thread, but after Device, given the worker's number. All
+	// workers call it at the same time. It may schedule tasks, and wait, as a task does; Get returns the scheduler.
 	Initializer func(worker int)
 
-	// Device makes what a multi-threaded worker sleeps in, and polls; a nil Device is none. It is
-	// called on the worker's thread before Initializer, and must not wait as a fiber does. If it returns an error, New
-	// does. It is not called for workers that are not locked to a thread: under the policies that let fibers migrate,
-	// on the goroutine backend.
+	// Device makes the device that a multi-threaded worker sleeps in, and polls. If Device is nil, or returns nil, the
+	// worker has none. It is called on the worker's thread before Initializer, and must not wait as a fiber does. New
+	// returns its error. It is not called for a worker that is not locked to a thread. On the goroutine backend, that
+	// is each worker under a policy that lets fibers migrate.
 	Device func(w *Worker) (Device, error)
 
 	// Panicked is called on the fiber whose task has panicked, after the task's deferred functions, with the value and
 	// the task's stack; the worker then goes on. If it is nil, a panic ends the program with the task's stack.
 	Panicked func(value any, stack []byte)
 
-	// Exhausted is told when a worker can make no fiber that goes on when its next task waits: no memory is left, say.
-	// It is told once for each such shortage. The worker begins no task then, which waits in its queue for other workers
-	// too, and tries again every millisecond. Fibers that are ready go on. If Exhausted is nil, one line goes to stderr,
-	// once.
+	// Exhausted is called on a worker's thread when the worker has no fiber to run while its next task waits, and can
+	// make none: no memory is left, say. It is called once for each such shortage, and must not wait as a fiber does.
+	// The worker begins no task then, tries again every millisecond, and runs fibers that are ready. Other workers may
+	// take its tasks, but not SameThread ones. If Exhausted is nil, one line goes to stderr, once.
 	Exhausted func(error)
 
-	// GiveUpAfter is how long Close and Unbind see nothing happen in the scheduler before they report a deadlock; 0 means
-	// DefaultGiveUpAfter; less than 0: they report none. Choose it longer than goroutines and devices need that are to
-	// notify fibers.
+	// GiveUpAfter is how long Close and Unbind see nothing happen in the scheduler before they report a deadlock; 0
+	// means DefaultGiveUpAfter; less than 0: they report none. Choose it longer than a goroutine outside may take to
+	// notify a fiber.
 	GiveUpAfter time.Duration
 
-	// Watchdog, if more than 0, is how long a deadlock lasts before Deadlocked is called, without Close. Nothing runs,
-	// nor can be begun, and fibers are blocked that only a thread outside could notify. Deadlocked is called once,
-	// until something happens again, on a separate goroutine, and may do what a goroutine may. If it is nil, the report
-	// goes to stderr.
+	// Watchdog, if more than 0, is how long a deadlock lasts before Deadlocked is called, even without Close. In a
+	// deadlock nothing runs: fibers are blocked and only a thread outside could notify them, or tasks cannot begin.
+	// Deadlocked is called once for each deadlock, on a separate goroutine, and may do what a goroutine may. If it is
+	// nil, the report goes to stderr.
 	//
 	// If Watchdog is 0, Run watches its function, and reports after DefaultWatchdog. It reports no deadlock as long as
 	// a fiber has a deadline, or a goroutine of the program could still wake one. It does not see timers of package
@@ -88,17 +88,17 @@ type Config struct {
 	Watchdog   time.Duration
 	Deadlocked func(*Deadlock)
 
-	// Stalled is called by the same watchdog, in the same way, for workers that are stalled. Such a worker has been in
-	// one task for as long, and a second at least, while fibers or tasks wait for it. The task is in a call of Go that
-	// blocks its thread.
+	// Stalled is called by the same watchdog, in the same way, for each worker that is stalled. Such a worker has been
+	// in one task for as long as a deadlock must last, and a second at least, while fibers or tasks wait for it. The
+	// task is in a Go call that blocks its thread, such as a receive from a channel.
 	Stalled func(*Stall)
 
-	// Recorder, if not nil, is told of every transition of every fiber; what trace.NewRecorder makes keeps them. It may
-	// serve one scheduler only.
+	// Recorder, if not nil, is told of every transition of every fiber. trace.NewRecorder returns a Recorder that keeps
+	// them. A Recorder may serve one scheduler only.
 	Recorder Recorder
 }
 
-// Affinity gives each multi-threaded worker, by its number, the CPUs that its thread may run on.
+// Affinity returns the CPUs that the thread of a multi-threaded worker may run on. New calls it once for each worker.
 type Affinity func(worker int) []int
 
 // AllCores is a Config with runtime.GOMAXPROCS(0) workers: as many as there are threads that run Go code at once.

@@ -34,7 +34,7 @@ type (
 // the mailbox held at that moment is found there, or the worker has taken it and has run since. The same holds for what
 // the policy's queues hold. sched/models/quiescence.pml checks this.
 
-// survey is what a scheduler's workers were doing at one moment.
+// survey is what a scheduler's workers were doing at one moment. If it is quiet, no worker can begin the pending tasks.
 type survey struct {
 	quiet   bool   // quiescent
 	dry     uint64 // how often workers had run out of work: as long as it stays the same, none has run anything
@@ -45,7 +45,7 @@ type survey struct {
 	yielded int           // fibers blocked without a deadline
 	waiting int           // fibers blocked with one
 	next    clock.Instant // the earliest deadline
-	pending int           // tasks that have not begun, where they cannot
+	pending int           // tasks that have not begun
 }
 
 // over reports whether nothing can happen any more, and no fiber or task waits for anything.
@@ -55,12 +55,12 @@ func (v *survey) over() bool { return v.quiet && v.yielded+v.waiting+v.pending =
 // report: a deadline that is further ahead than both does not.
 const nearDeadline = clock.Instant(time.Second)
 
-// stuck reports whether fibers or tasks wait that only a device, or a thread outside of the scheduler, could help.
+// stuck reports whether fibers or tasks wait, and only a device, a thread outside or a far deadline can change that.
 func (v *survey) stuck(limit clock.Instant) bool {
 	return v.quiet && v.calls == 0 && v.yielded+v.pending > 0 && v.next > clock.Now()+max(nearDeadline, limit)
 }
 
-// survey visits all workers, twice if they were quiet.
+// survey visits all workers, twice if they were quiet. Any thread may call it, but must not hold s.mu.
 func (s *Scheduler) survey() survey {
 	v := s.visit()
 	if v.quiet && s.visit() != v {
@@ -94,16 +94,16 @@ func (s *Scheduler) visit() survey {
 	return v
 }
 
-// stillness measures for how long something has been the same. It counts looks and not the clock: between two looks no
-// more than a step counts, however late the second one comes. So a program that was stopped, or had no processor, has
-// not been still for that time. A thread that is about to end the stillness gets as many chances as the watcher.
+// stillness measures for how long something has been the same. Of the time between two looks it counts a step at most.
+// So a program that was stopped, or had no processor, has not been still for all that time. A thread that is about to
+// end the stillness gets as many chances to run as the watcher. One goroutine uses a stillness.
 type stillness[T comparable] struct {
 	seen   T             // at the last look
 	looked clock.Instant // when that was
 	lasts  clock.Instant // for how long it has been so
 }
 
-// look returns for how long v, which is so now, has been the same.
+// look takes v, the present value, and returns for how long it has been the same. step is the most that one look adds.
 func (q *stillness[T]) look(v T, step clock.Instant) clock.Instant {
 	now := clock.Now()
 	if v != q.seen {
@@ -115,7 +115,7 @@ func (q *stillness[T]) look(v T, step clock.Instant) clock.Instant {
 	return q.lasts
 }
 
-// deadlockJudge reports a deadlock once the scheduler has been stuck for as long as its limit.
+// deadlockJudge reports a deadlock once the scheduler has been stuck for as long as limit. One goroutine uses it.
 type deadlockJudge struct {
 	s       *Scheduler
 	only    *Worker // whose fibers and tasks are reported; nil: all
@@ -126,7 +126,7 @@ type deadlockJudge struct {
 	reported survey // when the last deadlock was reported
 }
 
-// report makes a survey, and calls to with a deadlock that it has not reported before.
+// report makes a survey, and calls to(deadlock) if judge finds one, but only once for equal surveys.
 func (o *deadlockJudge) report(to func(*Deadlock)) {
 	v := o.s.survey()
 	if v == o.reported {
@@ -138,7 +138,7 @@ func (o *deadlockJudge) report(to func(*Deadlock)) {
 	}
 }
 
-// judge returns a deadlock if v, the result of a survey just now, has stayed the same for long enough, else nil.
+// judge returns a deadlock if v, a new survey, is stuck and has lasted for limit, and no device is at work; else nil.
 func (o *deadlockJudge) judge(v survey) *Deadlock {
 	if !v.stuck(o.limit) || o.s.devicesPending() || o.certain && v.waiting > 0 {
 		return nil
@@ -150,7 +150,7 @@ func (o *deadlockJudge) judge(v survey) *Deadlock {
 		return nil
 	}
 	if o.certain && o.s.outsideMayWake() {
-		o.more += o.more + o.limit // outsideMayWake stops the program: ever more seldom
+		o.more += o.more + o.limit // outsideMayWake stops the program, so the time grows
 		return nil
 	}
 	d := &Deadlock{Scheduler: o.s.cfg.Name, After: time.Duration(o.limit), Later: v.waiting, Tasks: v.pending}

@@ -18,9 +18,9 @@ type Device interface {
 	Ready() bool
 	// Poll submits and collects what it can without blocking. It is called while the worker has things to run.
 	Poll()
-	// Wait submits, and blocks the thread until something can be collected, which it collects, until Wake, or until
-	// limit has passed; below 0 is no limit. It may also return for no reason. brief says that the wait is expected to
-	// be short. It is called when the worker has nothing to run.
+	// Wait submits, and blocks the thread until something can be collected, Wake is called, or limit has passed; below
+	// 0 is no limit. It collects what it can, and may also return for no reason. brief says that the wait is expected
+	// to be short. It is called when the worker has nothing to run.
 	Wait(limit time.Duration, brief bool)
 	// Wake ends the Wait that is under way; if none is, the next one. Any thread may call it, even several at once and
 	// after Close, when it does nothing. It does not block.
@@ -52,8 +52,8 @@ func (w *Worker) pollDevice() {
 	}
 }
 
-// pollAlone polls the device for f, the calling fiber, which yields while nothing else is to run: as long as it does,
-// the worker does not come to Wait. It reports whether there is something to run now.
+// pollAlone polls the device, if it is ready, for f, the calling fiber. f yields while nothing else is to run, so the
+// worker does not call Wait in the meantime. pollAlone reports whether there is something to run now.
 func (w *Worker) pollAlone(f *Fiber) bool {
 	d := w.local.device
 	if d == nil || !d.Ready() {
@@ -63,7 +63,7 @@ func (w *Worker) pollAlone(f *Fiber) bool {
 	return w.hasWork(f)
 }
 
-// openDevice makes the device of a worker, on its thread.
+// openDevice makes the device of a worker that has a thread, if Config.Device is set. It is called on that thread.
 func (w *Worker) openDevice() error {
 	open := w.scheduler.cfg.Device
 	if open == nil || !w.threaded {
@@ -94,7 +94,7 @@ func (w *Worker) Device() Device {
 	return nil
 }
 
-// closeDevice ends the device of a worker that has ended its fibers.
+// closeDevice closes the device, if there is one. The worker calls it on its thread when its fibers have ended.
 func (w *Worker) closeDevice() error {
 	d := w.local.device
 	if d == nil {

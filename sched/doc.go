@@ -19,7 +19,7 @@
 // # What is locked
 //
 // What belongs to a worker's thread has no lock: other threads leave messages in its mailbox. A fiber's state changes
-// by compare-and-swap. Each queue that several threads use has one small lock, and no thread holds two. In debug builds
+// by compare-and-swap. Each queue that several threads use has one small lock, or one for each end. In debug builds
 // (-tags debug) an illegal transition ends the program, and so does a thread that touches what belongs to another.
 //
 // On top stand the primitives that tasks wait by. sleep.go has the fiber as a [park.Parker], the only thing that the

@@ -8,9 +8,9 @@ import (
 	"fiberlab/sched/report"
 )
 
-// What can be wrong with a call. Errors of this package wrap one of these and name
-// what they are about. Where a method of Fiber cannot return an error, because
-// waiting has none to report, misuse is a panic with such an error.
+// What can be wrong with a call. An error of this package says what it is about, and wraps one of these or an error
+// from elsewhere, such as context.Canceled. Calls about a fiber that return no error, such as Yield, Fiber.Wait and
+// Fiber.Notify, panic with such an error if they are misused.
 var (
 	ErrNegative = park.ErrNegative
 	ErrWorkers  = errors.New(

@@ -17,14 +17,14 @@ import (
 // fiber stands for the task as long as that runs; later it stands for another one. The policy decides whether a fiber
 // may migrate to another worker.
 //
-// Its life:
+// The life of a fiber f:
 //
-//  1. A worker makes it, Idle, before it begins a task for which it holds no other idle fiber (pool.go).
-//  2. Another fiber of the worker waits, or begins to run f. f is Running, and calls tasks (loop.go).
+//  1. A worker makes f, Idle, before it begins a task for which it holds no other idle fiber (pool.go).
+//  2. Another fiber of the worker waits or becomes Idle, and switches to f. f is Running, and calls tasks (loop.go).
 //  3. Its task waits: f is Yielded or Waiting. The worker's thread switches to another fiber (wait.go).
-//  4. It is woken: f is Queued, and Running again when a worker has picked it.
+//  4. f is woken: it is Queued, and Running again when a worker has picked it.
 //  5. Its task ends. f begins the next one, or becomes Idle if another fiber is to run.
-//  6. It ends when the worker has enough idle fibers, or ends itself; the worker closes it (reap).
+//  6. f ends when the worker has enough idle fibers, or when the worker ends. The worker closes it (reap).
 //
 // state.go says who owns the stack in each state.
 type Fiber struct {
@@ -40,7 +40,7 @@ type Fiber struct {
 	id     int
 	home   *Worker        // the only worker that may run it; nil: any, as the policy says
 	hook   BlockHook      // its present task's; nil: none
-	told   uint8          // what its hook knows: notTold, inHook, told; each wait reads it, as home and hook
+	told   uint8          // what its hook knows: notTold, inHook or told; here since each wait reads it beside hook
 	index  int            // in the scheduler's registry
 	record WorkerRecorder // its maker's; nil: off
 
@@ -48,7 +48,7 @@ type Fiber struct {
 
 	message queue.Message[runnable] // for its home's mailbox
 
-	// Only the fiber itself uses these.
+	// The owner of the stack changes these, except timer.position. Others read some while the fiber is blocked or Queued.
 	timer      timer
 	since      clock.Instant // when it has blocked last, by Scheduler.looked; scripts/fiberlab-gdb.py reads it
 	local      any           // the fiber-local slot: what its present task keeps there
@@ -60,7 +60,7 @@ type Fiber struct {
 	ending     bool          // it shall end when it has no task to go on with
 }
 
-// Current returns the fiber that the caller runs on, or nil if no scheduler has it. It costs single nanoseconds.
+// Current returns the scheduler's fiber that the caller runs on, or nil if there is none. It takes a few nanoseconds.
 func Current() *Fiber {
 	if f := fiber.Current(); f != nil {
 		p, _ := f.Value().(*parker)
@@ -69,7 +69,7 @@ func Current() *Fiber {
 	return nil
 }
 
-// Worker returns the worker that runs f or has run it last, or nil if f is none of a scheduler's.
+// Worker returns the worker that runs f or has run it last, or nil if f belongs to no scheduler.
 func (f *Fiber) Worker() *Worker {
 	if f == nil {
 		return nil
@@ -85,7 +85,7 @@ func (f *Fiber) ID() int {
 	return f.id
 }
 
-// State returns the fiber's state at some moment during the call, Idle if f is none of a scheduler's.
+// State returns the fiber's state at some moment during the call, or Idle if f belongs to no scheduler.
 func (f *Fiber) State() State {
 	if f == nil || f.maker == nil {
 		return Idle
@@ -108,8 +108,8 @@ func (f *Fiber) String() string {
 // Without pred, Wait returns after one Notify; without lock, none is released. A fiber that is not blocked does not
 // remember a Notify.
 //
-// The thread is never blocked: the worker runs other fibers. So hold lock for moments only, and do not wait while you
-// hold it. A lock of package fibersync may be held longer: it blocks no thread.
+// The worker runs other fibers then. But to lock a sync.Mutex may block its thread: hold one for moments only, and
+// do not wait elsewhere while you do. A lock of package fibersync may be held longer: it blocks no thread.
 //
 // The Unlock of lock runs on the fiber when that is blocked already. It may notify the fiber, but must not block or
 // yield: those calls panic with an error that wraps ErrInWait.
@@ -129,9 +129,9 @@ func (f *Fiber) WaitUntil(lock sync.Locker, deadline time.Time, pred func() bool
 	return f.wait(lock, clock.At(deadline), pred)
 }
 
-// Notify makes a blocked fiber go on when its worker picks it. It does nothing to one
-// that runs, is to run or is idle. It may be called from anywhere, and does not block. It panics with an
-// error that wraps ErrNoFiber or ErrNotMade if f is none of a scheduler's.
+// Notify makes a blocked fiber go on when a worker picks it. It does nothing to a fiber that runs, is to run or is
+// idle. It may be called from anywhere, and does not block. It panics with an error that wraps ErrNoFiber or ErrNotMade
+// if f belongs to no scheduler.
 func (f *Fiber) Notify() {
 	if f == nil || f.maker == nil {
 		panic(f.misuse("notify"))
@@ -149,8 +149,8 @@ func Yield() {
 	f.yield()
 }
 
-// Alone reports whether the caller's worker has nothing else to run just now, so that Yield would return at once. It
-// does not block. It panics with an error that wraps ErrNoFiber unless the caller runs on a scheduler's fiber.
+// Alone reports whether the caller's worker has nothing else to run now. Then Yield would return at once, unless the
+// worker's device is ready. Alone does not block. It panics as Yield does if the caller runs on no scheduler's fiber.
 func Alone() bool {
 	f := Current()
 	if f == nil {
@@ -204,8 +204,8 @@ func (s *Scheduler) workerOf(f *Fiber) *Worker {
 	return nil
 }
 
-// homeOf is the worker of s to whose task the caller belongs, or nil: the worker that runs it, or for whose task it
-// makes a blocking call. The caller runs on f, or on no fiber if that is nil.
+// homeOf returns the worker that runs the caller or, if the caller runs a blocking call, the worker of the task that
+// has made it. If that is no worker of s, it returns nil. The caller runs on f, or on no fiber if f is nil.
 func (s *Scheduler) homeOf(f *Fiber) *Worker {
 	if w := s.workerOf(f); w != nil {
 		return w
@@ -216,7 +216,7 @@ func (s *Scheduler) homeOf(f *Fiber) *Worker {
 	return nil
 }
 
-// calledFor is the worker for whose task the caller, a goroutine elsewhere, makes a blocking call, or nil.
+// calledFor returns the worker of the task for which the calling goroutine runs a blocking call; nil if it runs none.
 func calledFor() *Worker {
 	if f, ok := park.Caller().(*parker); ok {
 		return f.worker.Load()

@@ -15,9 +15,9 @@ type Groups struct {
 	Spinners int       // workers of a group that may spin at once; 0 means DefaultSpinners, less than 0 none
 	Mode     GroupMode // which queue a worker looks at first
 
-	// StealEvery says how often a worker of one group that spins, and finds nothing in it, looks for something in
-	// another group: each nth time. Before it sleeps it looks at each of them. 0 is never; a nil StealEvery is
-	// DefaultStealEvery for all. It is called once for each two groups, when the scheduler is made.
+	// StealEvery returns n: a spinning worker of group thief looks in group victim each nth time that its own group has
+	// nothing. Before it sleeps, it looks in each victim. If n is less than 1, it never does. A nil StealEvery always
+	// returns DefaultStealEvery. New calls it once for each thief and victim.
 	StealEvery func(thief, victim int) int
 }
 
@@ -34,15 +34,15 @@ const (
 // round is how many looks of a worker there are to one that goes to the other queue first.
 const round = 8
 
-// GroupMode says where what a worker of a group brings waits, and which queue a worker looks at first.
+// GroupMode says into which queue a worker of a group puts tasks and fibers, and which queue a worker looks at first.
 type GroupMode uint8
 
 const (
-	// BalanceMode puts everything into the queue that the group shares, at which workers look first, but for one look a
-	// round.
+	// BalanceMode puts everything into the queue that the group shares. Workers look at that queue first, except in one
+	// look of each round.
 	BalanceMode GroupMode = iota
-	// AffinityMode puts what a worker brings into its private queue, and a ready fiber into the private queue of the
-	// worker that ran it last. Workers look at their private queue first, but for one look a round.
+	// AffinityMode puts a worker's tasks into its private queue, and mostly a ready fiber into the private queue of the
+	// worker that ran it last. Workers look at their private queue first, except in one look of each round.
 	AffinityMode
 )
 

@@ -50,7 +50,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 	}
 }
 
-// spin looks for work awake, as long as that pays. The worker is among those that spin.
+// spin is Word.Spin for a worker whose BeginSpin has returned true. It ends with EndSpin.
 func (w *Worker) spin() {
 	w.local.spun = true
 	defer w.peers.EndSpin(w.number)
@@ -61,7 +61,7 @@ func (w *Worker) spin() {
 	w.word.Spin(w.timers.next(), w.seek)
 }
 
-// hasWork reports whether there is anything to run after f, the calling fiber, or whether f may go on.
+// hasWork polls. It reports whether the worker has something to run, or f, the calling fiber, has been notified.
 func (w *Worker) hasWork(f *Fiber) bool {
 	w.poll()
 	return w.canRun() || f.load()&notified != 0
@@ -75,8 +75,8 @@ func (w *Worker) leavesFiber(f *Fiber) bool {
 		w.scheduler.migration.leaves(w)
 }
 
-// sleep blocks the worker until it is notified or the earliest deadline has come. It may also return for no reason. Its
-// word must say that it looks.
+// sleep first looks for work once more, if others may bring it. If there is none, it blocks the worker until a
+// notification or the earliest deadline comes. It may return for no reason. The worker's word must be looking.
 func (w *Worker) sleep(f *Fiber) {
 	if f.load().state() == Running {
 		f.task.End() // no task waits on this fiber
@@ -94,8 +94,8 @@ func (w *Worker) sleep(f *Fiber) {
 	w.endSleep(found)
 }
 
-// endSleep takes the worker out of those that sleep. found says that its last look has found something. If a submitter
-// has claimed it at the same time, perhaps for something else, endSleep wakes another worker for that.
+// endSleep takes the worker out of those that sleep. found says that its last look has found something. If it has, and
+// a submitter has claimed the worker, perhaps for something else, endSleep wakes another worker.
 func (w *Worker) endSleep(found bool) {
 	if claimed := w.peers.EndSleep(w.number); claimed && found {
 		w.scheduler.policy.wakeOther(w)
@@ -163,32 +163,32 @@ func (w *Worker) wayToSleep(until clock.Instant) idle.Way {
 	return idle.OnThread
 }
 
-// keepsThread reports whether the worker has one thread for all its life: the program asks for a certain one, or may
-// have changed it.
+// keepsThread reports whether the worker has one thread for all its life. A bound goroutine has. If hasThread is true,
+// another worker has one too, on the goroutine backend or if Config asks for it; see Config.KeepThreads.
 func (w *Worker) keepsThread() bool {
 	cfg := &w.scheduler.cfg
 	return w.mode == singleThreaded || w.threaded && (cfg.Backend == fiber.Goroutine || cfg.KeepThreads ||
 		cfg.Affinity != nil || cfg.Initializer != nil || cfg.Device != nil)
 }
 
-// hasThread reports whether the worker is locked to a thread while it runs fibers. On the goroutine backend, a
-// coroutine must find its caller locked as it was before, so none is where fibers migrate.
+// hasThread reports whether the worker is locked to a thread while it runs fibers. On the goroutine backend, roots that
+// exchange fibers must not be locked. So there, a multi-threaded worker is not locked if fibers may migrate.
 func (w *Worker) hasThread() bool {
 	cfg := &w.scheduler.cfg
 	return w.mode == singleThreaded || !cfg.Policy.migrates() || cfg.Backend != fiber.Goroutine
 }
 
-// mayLeaveThread reports whether the worker needs no thread of its own, and one of the last two that woke it could run
-// it.
+// mayLeaveThread reports whether the worker needs no thread of its own, and not both of the last two threads that woke
+// it went on with something else. Only the worker calls it.
 func (w *Worker) mayLeaveThread() bool { return !w.needsThread() && !w.word.WokenByThread() }
 
-// needsThread reports whether something counts on the worker's thread. A task may count on the thread on which it has
-// begun where fibers stay with their worker, and if it is SameThread.
+// needsThread reports whether something counts on the worker's thread: it keeps the thread, or has had a SameThread
+// task. If fibers stay with their worker, a task that is blocked may count on it too.
 func (w *Worker) needsThread() bool {
 	return w.keeps || w.local.sameThread || !w.sharesFibers() && w.blocked.load() != 0
 }
 
-// waker says for idle.New what the calling goroutine does with its thread when it waits.
+// waker is the argument of idle.New: it says whether the thread that calls Notify could run the woken worker next.
 func waker() *idle.Word {
 	if f := Current(); f != nil {
 		if w := f.worker.Load(); !w.needsThread() {
@@ -201,8 +201,8 @@ func waker() *idle.Word {
 	return nil
 }
 
-// mainWaits returns the main fiber if that is to wait for work instead of f, the calling fiber, because only a main
-// fiber can leave the thread. Otherwise it returns nil.
+// mainWaits returns the main fiber if that is to wait for work instead of f, the calling fiber. Then the worker may
+// leave its thread now, which it can only do while its main fiber waits. Otherwise mainWaits returns nil.
 func (w *Worker) mainWaits(f *Fiber) *Fiber {
 	o := &w.local
 	if f == o.main || o.main.load().state() != Idle || w.timers.next() != clock.Never || !w.mayLeaveThread() {
@@ -211,7 +211,7 @@ func (w *Worker) mainWaits(f *Fiber) *Fiber {
 	return o.main
 }
 
-// block sleeps in that way, after Commit.
+// block is Word.Sleep after Commit(way). It unlocks the worker from a thread that it leaves, and locks it again.
 func (w *Worker) block(way idle.Way, limit time.Duration) {
 	switch {
 	case way == idle.AsGoroutine && w.threaded:
@@ -235,8 +235,8 @@ func (w *Worker) block(way idle.Way, limit time.Duration) {
 	}
 }
 
-// mostSpinning is how many workers may spin at once, of each 64. One at least of two processors is left to the workers
-// that have work.
+// mostSpinning is how many workers of each 64 may spin at once: one, or two if GOMAXPROCS is 4 or more. So up to 64
+// workers leave at least half of several processors to those that have work.
 func mostSpinning() int { return min(max(runtime.GOMAXPROCS(0)/2, 1), 2) }
 
 // newIdleSet makes the idle.Set of these workers, and sets peers and number of each. It must be called before they run.

@@ -51,9 +51,9 @@ func (f *Fiber) run() {
 	}
 }
 
-// dispatch is what the main fiber does, which calls it. It leaves tasks to other fibers: a main fiber cannot leave its
-// thread, and a task that waits on another fiber may go on elsewhere. So the main fiber can also wait for work as a
-// goroutine, and report a deadlock to Unbind. dispatch returns when the worker is finished, or gives up.
+// dispatch is the loop of the main fiber; no other fiber calls it. It leaves tasks to other fibers, which may migrate:
+// the main fiber cannot leave its thread. So the main fiber is free to wait for work as a goroutine, and to report a
+// deadlock to Unbind. dispatch returns when ends is true.
 func (w *Worker) dispatch() {
 	main := w.local.main
 	for !w.ends() {
@@ -65,9 +65,9 @@ func (w *Worker) dispatch() {
 	}
 }
 
-// take takes what the worker runs next: a local fiber that is ready; or a local task, alternating with what the policy
-// has. Fibers come first, but not without end. It takes no task unless another fiber is idle that goes on once the task
-// waits: so the worker never has a task and no fiber to run it.
+// take takes what the calling fiber runs next: a ready local fiber; else, in turn, a local task or what the policy has.
+// Ready local fibers come first, but not without end: see fiberIsNext. take takes nothing else unless canBegin is true:
+// then an idle fiber can run the worker when a task waits. The worker calls take on its thread.
 func (w *Worker) take() (runnable, bool) {
 	w.mustRunCaller("take")
 	o := &w.local
@@ -97,8 +97,8 @@ func (w *Worker) take() (runnable, bool) {
 	return runnable{}, false
 }
 
-// takesFiber notes that f, which the policy has had, runs on w next. A local fiber may follow, and then what the policy
-// has next.
+// takesFiber notes that w has taken f from the policy, and runs it next. A ready local fiber may follow. A local task
+// comes before the next entry of the policy. w calls takesFiber on its thread.
 func (w *Worker) takesFiber(f *Fiber) {
 	f.worker.Store(w)
 	w.local.localNext = true
@@ -113,8 +113,8 @@ func (w *Worker) takeLocalTask() runnable {
 }
 
 // fiberIsNext reports whether the first of the worker's ready fibers runs next, before any task. After mostResumed
-// fibers in a row it does not, if a task can begin; if none can, it counts from 0 again. The worker calls it on its
-// thread.
+// fibers in a row it returns false if hasTask and canBegin are true; otherwise it counts them from 0 again. The worker
+// calls it on its thread.
 func (w *Worker) fiberIsNext() bool {
 	o := &w.local
 	if o.ready.Empty() {
@@ -135,14 +135,14 @@ func (w *Worker) hasTask() bool {
 }
 
 // canRun reports whether the worker has something to run: a ready fiber of its own, or a task or fiber that hasTask
-// finds. If the worker is short, a task counts only if canBegin can make the fiber that it needs.
+// finds. If the worker is short, what hasTask finds counts only if canBegin is true. The worker calls it on its thread.
 func (w *Worker) canRun() bool {
 	return !w.local.ready.Empty() || w.hasTask() && (!w.short() || w.canBegin())
 }
 
-// pickNext returns the fiber that goes on after f, the calling fiber, which is blocked or has yielded. That is a fiber
-// that is ready, which may be f; else, if a task is to begin, an idle fiber, which takes it. pickNext waits until there
-// is something to run. For a main fiber that has no task it returns f if the worker is finished, or gives up.
+// pickNext returns the fiber that runs after f, the calling fiber, which is blocked or has yielded. That is a ready
+// fiber, which may be f, or else an idle one for a task. If there is neither, pickNext waits for work, or returns what
+// waiter returns. If Unbind gives up, it returns the main fiber; if ends is true, pick also returns that to dispatch.
 func (w *Worker) pickNext(f *Fiber) *Fiber {
 	w.mustRunCaller("pickNext")
 	o := &w.local
@@ -183,8 +183,8 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 	}
 }
 
-// fiberForTask returns the fiber that goes on where a task waits, or the policy has a fiber. That is the policy's next,
-// if that is a fiber; else an idle fiber, which takes the task. It returns nil if the worker is short.
+// fiberForTask returns the fiber that runs next if hasTask is true. That is the policy's next entry if that is a fiber,
+// and no local task goes first; else an idle fiber, which takes the task. It returns nil if the worker is short.
 func (w *Worker) fiberForTask() *Fiber {
 	if w.sharesFibers() && !(w.local.localNext && !w.local.tasks.Empty()) {
 		if f := w.scheduler.migration.nextFiber(w, false); f != nil {
@@ -198,10 +198,10 @@ func (w *Worker) fiberForTask() *Fiber {
 	return w.takeIdle()
 }
 
-// waiter returns the fiber that is to wait for work instead of f, the calling one, or nil if f waits itself. Without a
-// device, that is the main fiber if the worker can leave its thread; see mainWaits. Otherwise an idle fiber waits for a
-// blocked f in two cases. If f may migrate, others can enter it then, since it has left its stack. If the worker has a
-// device, few stacks have to hold what the device does when it is polled, which goes deep.
+// waiter returns the fiber that is to wait for work instead of f, the calling fiber, or nil if f waits itself. If the
+// worker has no device and can leave its thread, that is the main fiber; see mainWaits. Otherwise it is an idle fiber,
+// if there is one and f is blocked, in two cases. If f may migrate, it leaves its stack, and another worker can enter
+// it. If the worker has a device, polling it uses much stack, and only the stacks of idle fibers have to hold that.
 func (w *Worker) waiter(f *Fiber) *Fiber {
 	if w.local.device == nil {
 		if main := w.mainWaits(f); main != nil || f.home != nil {
@@ -214,13 +214,13 @@ func (w *Worker) waiter(f *Fiber) *Fiber {
 	return w.takeIdle()
 }
 
-// ends reports whether w is to run nothing more: its scheduler is closed or its goroutine unbinds, and nothing is left
-// for it, or Unbind gives up.
+// ends reports whether w is to run nothing more: Close or Unbind has shut it down, and either nothing is left for it or
+// Unbind gives up. See finished and givesUp. w calls it on its thread.
 func (w *Worker) ends() bool { return w.shutdown.Load() && (w.finished() || w.givesUp()) }
 
-// goIdle makes f Idle, the calling fiber, which has no task, and runs the fiber to instead. It returns true when f has
-// been entered again and is Running. It returns false if f shall end. If MaxIdle fibers are idle, it does so at once,
-// and to is entered when f has ended. Otherwise f has been entered by endFibers.
+// goIdle makes f Idle, and switches to another fiber, named to. f is the calling fiber, and has no task. goIdle returns
+// true when f is Running again, and false when endFibers has entered f to end it. If MaxIdle fibers are idle, and f is
+// not the main fiber, goIdle returns false at once: f must end, and then the worker enters the other fiber.
 func (f *Fiber) goIdle(w *Worker, to *Fiber) bool {
 	o := &w.local
 	if len(o.idle) >= w.scheduler.cfg.MaxIdle && f != o.main {
@@ -239,16 +239,16 @@ func (f *Fiber) goIdle(w *Worker, to *Fiber) bool {
 	return true
 }
 
-// carryOn makes f Running, the calling fiber, which was Idle and has been entered.
+// carryOn makes f Running. f is the calling fiber: it was Idle, and has just been entered.
 func (f *Fiber) carryOn() {
 	f.store(f.load().in(Running), WhyCarryOn)
 	f.worker.Load().switches.add(1)
 }
 
-// switchTo hands the thread to another fiber, and returns when the calling fiber, f, is current again. f is Idle, or
-// suspend has called it. It does nothing if to is f.
+// switchTo switches from f, the calling fiber, to another fiber, named to. It returns when f is current again, or at
+// once if to is f. f is Idle or, if suspend calls switchTo, blocked or Queued.
 //
-// The thread may come back earlier: when a fiber ends, it falls to the main fiber, which hands it on.
+// A main fiber is also entered when another fiber ends. Then switchTo switches to the fiber that is current now.
 func (f *Fiber) switchTo(to *Fiber) {
 	w := f.worker.Load()
 	for w.local.current = to; w.local.current != f; {
@@ -259,8 +259,8 @@ func (f *Fiber) switchTo(to *Fiber) {
 // arrived is what f does first when it has got a thread: it publishes the fiber that was left. It returns the worker
 // whose thread that is, which has picked f.
 //
-// The program ends if f could not give its thread away because of err: on the goroutine backend, a task in a callback
-// from C. The word of f says already that it waits, so its frames must not be unwound.
+// err is the error of the switch from f; if there is one, the program ends. The word of f already says that f waits, so
+// its frames must not be unwound. On the goroutine backend, a task that waits in a callback from C causes the error.
 func (f *Fiber) arrived(err error) *Worker {
 	w := f.worker.Load()
 	release.Store(&w.running, f.self.Load())
@@ -326,8 +326,8 @@ func (f *Fiber) beginTask(function func()) {
 	f.task.Begin(function)
 }
 
-// failed deals with a task that did not return: it panicked with value, or called Goexit if that is nil. It runs on top
-// of the task's frames.
+// failed handles a task that panicked with value, or that called Goexit if value is nil. It calls Config.Panicked, on
+// top of the task's frames. After Goexit, or if Config.Panicked is nil, it panics instead, which ends the program.
 func (f *Fiber) failed(value any) {
 	if value == nil {
 		panic(ErrGoexit)

@@ -9,20 +9,20 @@ import (
 )
 
 // policy decides where tasks and ready fibers wait, what a worker runs next, and which worker is woken for it. It
-// serves the multi-threaded workers. What must run on one worker, and all of a bound goroutine, does not pass through
-// it.
+// serves the multi-threaded workers. What must run on one worker, and all that a bound goroutine runs, does not pass
+// through it.
 //
-// "Any thread" may call a method at any time, for several workers at once. "w" means that w alone calls it, on its
-// thread. No caller holds a lock of package sched, but the callers of Notify may hold locks of their own. So no method
-// blocks for more than a lock of the policy, which is held for moments, and none calls a function of the user.
+// Each method names its callers: "Any thread" at any time, or only "w", on its thread. Several calls may run at once.
+// No caller holds a lock of package sched, but the callers of Notify may hold locks of their own. So a method blocks
+// only for a lock of the policy, which is held for moments, and it calls no function of the user.
 //
-// Order is not part of the contract: no task may count on being begun before another. Two things are. What is queued
-// is taken after finitely many others, so nothing starves. And nothing that can run waits while a worker sleeps. A
-// caller queues its entry, then looks for a sleeper; a worker lets itself be seen to sleep, then looks for entries.
+// The contract promises no order, but two things. Each entry is taken after finitely many others, so nothing starves.
+// No entry waits while a worker that may take it sleeps. For that, a caller queues its entry, and then looks for a
+// sleeper. A worker marks itself as asleep, and then looks for entries.
 type policy interface {
 	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. Any thread. caller is
-	// the worker that the call comes from, or nil. It returns false if the queues are closed and caller, if there is
-	// one, is no multi-threaded worker.
+	// the worker that the call comes from, or nil. It returns false if the queues are closed, unless caller is a
+	// multi-threaded worker.
 	submit(t runnable, caller *Worker) bool
 	// next takes what w runs next, if there is anything. w.
 	next(w *Worker) (runnable, bool)
@@ -30,33 +30,33 @@ type policy interface {
 	has(w *Worker) bool
 	// pending is how many tasks and fibers wait in the queues that w takes from; nil stands for all workers. Any thread.
 	pending(w *Worker) int
-	// wakeOther wakes a worker that sleeps and can take what w has found, if any does. w.
+	// wakeOther wakes a worker that is idle and can take what w has found, if there is one. w.
 	wakeOther(w *Worker)
 
-	// seek brings w work from where other workers have it, if there is any, and reports whether there was: next finds it
-	// then, if no other worker is quicker. w. Before w sleeps, when others that bring work find it in its idle.Set, last
-	// is true, and nothing must be overlooked.
+	// seek brings w work from other workers if w has none, and reports whether next finds something now, if no other
+	// worker is quicker. w. last is true in the last look before w sleeps: then w is in its idle.Set already. In that
+	// look, seek may leave tasks only to a worker that is just being woken.
 	seek(w *Worker, last bool) bool
 	// found says that w has found work after it had none, and counts as busy from then on. w. If w was woken for more
 	// than it will do, found wakes another worker.
 	found(w *Worker)
 
-	// setClosed makes all queues refuse tasks of callers that run on no worker, or take them again. Any thread.
+	// setClosed makes all queues refuse tasks that no multi-threaded worker submits, or take them again. Any thread.
 	setClosed(closed bool)
 }
 
-// migration is the part of a policy under which fibers may migrate: it queues ready fibers too. Under a policy without
-// it, each fiber remains on the worker that has begun it.
+// migration is what a policy also implements if fibers may migrate: it queues ready fibers too. Under any other policy,
+// each fiber remains on the worker that has begun it.
 type migration interface {
-	// ready queues a fiber that is Queued and published, and wakes a worker if one should be woken. Any thread. There
-	// is always room for it. caller is the worker that the call comes from, or nil. It mostly takes f itself, soon; if
-	// it has found nothing to run it will take one entry and then call found, so no other worker need be woken.
+	// ready queues f, which is Queued and published, and always has room for it. It wakes a worker if one should be
+	// woken. Any thread. caller is the worker that the call comes from, or nil. Mostly caller takes f itself, soon. If
+	// caller is looking for something to run, it takes one entry and calls found, so ready need wake no other one.
 	ready(f *Fiber, caller *Worker)
-	// leaves is for a worker that was idle and has found an entry. If that is a fiber which another worker has notified,
-	// w leaves it to that worker for a moment. leaves reports whether it is gone, and nothing else is there. w.
+	// leaves is for a worker w that was idle and has found an entry. If the only entry is a fiber that another worker
+	// has notified, w leaves it to that worker for a moment. leaves reports whether no entry is left then. w.
 	leaves(w *Worker) bool
-	// nextFiber is next for a worker that takes a fiber or nothing: the first entry, if that is a fiber. If past is
-	// true, tasks before it do not count: w can begin none. w.
+	// nextFiber takes the first entry if that is a fiber, else nothing. If past is true, it takes the first fiber, even
+	// if tasks come before it: w can begin no task then. w.
 	nextFiber(w *Worker, past bool) *Fiber
 }
 
@@ -79,10 +79,10 @@ var policyNames = [...]string{"stealing", "roundrobin", "group"}
 // Policies lists the policies that can be chosen, the default first.
 func Policies() []Policy { return []Policy{Stealing, RoundRobin, Group} }
 
-// String returns the name by which ParsePolicy knows p.
+// String returns the name that ParsePolicy takes for p, or "Policy(number)" if p is none of the policies.
 func (p Policy) String() string { return nameOf(policyNames[:], uint8(p), "Policy") }
 
-// nameOf returns the name of that number, or for a number that has none kind and the number.
+// nameOf returns names[number]. If there is no such name, it returns kind and the number, as "Policy(7)".
 func nameOf(names []string, number uint8, kind string) string {
 	if int(number) < len(names) {
 		return names[number]
@@ -112,8 +112,8 @@ func ParsePolicy(name string) (Policy, error) {
 // migrates reports whether fibers may migrate.
 func (p Policy) migrates() bool { return p != Stealing }
 
-// make returns the policy itself for these workers. It puts them into its idle.Set. Under Group, it lays
-// them out as groups says, and each group has one arena.
+// make returns what implements p for these workers, and puts them into its idle.Set. It must be called before they run.
+// Under Group, groups says how to divide them, and each group has its own idle.Set and one arena.
 func (p Policy) make(workers []*Worker, groups Groups) policy {
 	switch p {
 	case RoundRobin:

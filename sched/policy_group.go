@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// groups is the policy of scheduling groups, flare's: it divides the workers into groups. The workers of a group share
-// a queue, and each has a private one; fibers migrate between them. See member for the steps of a worker.
+// groups implements policy Group, as in flare: it divides the workers into groups. The workers of a group share a
+// queue, and each worker has a private one. Fibers migrate between workers. See member for the steps of a worker.
 type groups struct {
 	all     []*group
 	members []*member // by worker
@@ -36,13 +36,13 @@ type group struct {
 	_    [2]cpu.CacheLinePad
 }
 
-// member is a worker as its group sees it. Its methods are the steps of the worker, and only the worker calls them.
+// member is a worker as its group sees it. Only the worker calls its methods, but any thread may call pushPrivate.
 type member struct {
 	group   *group
 	worker  *Worker
 	private *runQueue
 
-	looks   int  // taken from the queues so far, in rounds
+	looks   int  // how often it has looked at the queues in this round
 	brought bool // it has queued a fiber without waking another worker
 	misses  int  // how often it has found nothing in its own group
 	victims []victim
@@ -74,7 +74,7 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 	return p
 }
 
-// stealFrom has each worker of g look at another group once in so many times that it finds nothing; below 1 is never.
+// stealFrom adds other to the victims of each worker of g, and g to the thieves of other, unless every is below 1.
 func (g *group) stealFrom(other *group, every int) {
 	if every <= 0 {
 		return
@@ -93,8 +93,8 @@ func (p *groups) of(caller *Worker) *member {
 	return p.members[caller.id]
 }
 
-// submit queues a task in the caller's group. For a caller outside of all of them it goes round the workers, so each
-// group gets a share by its size.
+// submit implements policy. It queues a task in the group of caller. If caller is in no group, submit goes round the
+// workers and takes the group of the next one: so each group gets a share by its size.
 func (p *groups) submit(t runnable, caller *Worker) bool {
 	if m := p.of(caller); m != nil {
 		return m.group.submit(t, m)
@@ -120,8 +120,8 @@ func (p *groups) submitTo(number int, t runnable, caller *Worker) bool {
 	return to.submit(t, from)
 }
 
-// ready queues a fiber in the group whose worker has run it last. A worker of that group that looks for something to
-// run brings it to the shared queue itself.
+// ready implements migration. It queues f in the group of the worker that ran it last; in AffinityMode for that worker.
+// A caller of this group that looks for work uses the shared queue, and wakes no worker: it takes an entry.
 func (p *groups) ready(f *Fiber, caller *Worker) {
 	last, from := p.members[f.worker.Load().id], p.of(caller)
 	g := last.group
@@ -168,8 +168,8 @@ func (p *groups) seek(w *Worker, last bool) bool        { return p.members[w.id]
 func (p *groups) found(w *Worker)                       { p.members[w.id].found() }
 func (p *groups) leaves(w *Worker) bool                 { return p.members[w.id].leaves() }
 
-// submit queues a task or a fiber and wakes a worker. from is the worker of the group that the caller runs on, or nil.
-// It returns false if r is a task, from is nil, and the shared queue is closed.
+// submit queues r and wakes a worker. from is the caller's worker if that is in g, else nil; in AffinityMode r goes to
+// its private queue. submit returns false if r is a task, from is nil, and the shared queue is closed.
 func (g *group) submit(r runnable, from *member) bool {
 	if from != nil && g.cfg.Mode == AffinityMode {
 		from.pushPrivate(r)
@@ -183,7 +183,7 @@ func (g *group) submit(r runnable, from *member) bool {
 	return true
 }
 
-// pushPrivate queues r for one worker, and wakes it; or, if that is busy, another one, which will take r from there.
+// pushPrivate queues r for this worker and wakes it or, if it is busy, another of the group. Any thread may call it.
 func (m *member) pushPrivate(r runnable) {
 	m.private.push(r, true)
 	if !m.group.idle.WakeThat(m.worker.number) {
@@ -191,8 +191,8 @@ func (m *member) pushPrivate(r runnable) {
 	}
 }
 
-// inTurn returns the queues in the order in which the worker looks at them now: in one look of a round the other way
-// round than the group's mode says.
+// inTurn returns the queues in the order in which the worker looks at them now. The group's mode says which one is
+// first; in one look of each round the other one is first.
 func (m *member) inTurn() (first, second *runQueue) {
 	if (m.looks == round-1) != (m.group.cfg.Mode == AffinityMode) {
 		return m.private, m.group.shared
@@ -228,7 +228,7 @@ func (m *member) nextFiber(past bool) *Fiber {
 	return f
 }
 
-// took says that the worker runs r next, which a queue has had.
+// took says that the worker has taken r. If thieves could not steal what waited behind r, took wakes one of them.
 func (m *member) took(r runnable) {
 	if g := m.group; len(g.thieves) > 0 && r.groupLocal() && g.shared.offers() {
 		g.wakeThief() // what waited behind r was refused to thieves until now
@@ -247,8 +247,8 @@ func (m *member) seek(last bool) bool {
 	return m.has() && !m.leaves() || m.takeOver() || m.steal(last)
 }
 
-// takeOver moves the first of another worker's private queue to the worker's. It counts that first: once it lies there,
-// another worker may take it over and run it to its end.
+// takeOver moves an entry from another worker's private queue to this worker's, and reports whether it found one. It
+// first counts the entry: once that is queued here, another worker may take it over and run it to its end.
 func (m *member) takeOver() bool {
 	all := m.group.members
 	for n := 1; n < len(all); n++ {
@@ -261,9 +261,9 @@ func (m *member) takeOver() bool {
 	return false
 }
 
-// steal brings the worker something from another group: if it is time to look there, or in the last look before it
-// sleeps. It counts that first, as takeOver does. The worker may take something else, and be busy with that for long.
-// So what it brings goes to the shared queue, from where workers of all groups take it.
+// steal brings an entry from another group, and reports whether it found one. It looks at victims whose turn has come;
+// if last is true, at every victim. It first counts the entry, as takeOver does. The worker may take another entry, and
+// be busy for long. So steal puts it into the shared queue, from where others may take it.
 func (m *member) steal(last bool) bool {
 	m.misses++
 	found := false
@@ -283,27 +283,27 @@ func (m *member) steal(last bool) bool {
 	return found
 }
 
-// countTaken counts something that the worker has taken from another worker or group: in that counter of the member,
-// and in the worker's.
+// countTaken counts and records that the worker has taken an entry from another worker or group, whose name is from. It
+// adds to the counter in, which is one of the member's, and to the worker's stolen.
 func (m *member) countTaken(in *counter, from string) {
 	in.add(1)
 	m.worker.stolen.add(1)
 	m.worker.recordEvent(Event{Kind: KindStole, Count: 1, Text: from})
 }
 
-// victim is another group, from whose shared queue a worker steals.
+// victim is another group. A worker looks at its shared queue when member.misses is a multiple of every; see steal.
 type victim struct {
 	from  *group
-	every int  // it is looked at each so many times that the worker finds nothing in its own group
+	every int  // its turn comes when member.misses is a multiple of this
 	due   bool // its turn has come; or it had something in the last look, and perhaps has more
 }
 
 // found says that the worker has work after it had none.
 //
-// It may have been claimed for something that it will not take. It may have other work, have seen something else as it
-// spun, or have ended a wait itself. What it was claimed for may wait in any queue of the group, and no other worker
-// comes for it. So if more waits than the worker takes, another worker is woken. If none is left over, spinners that
-// remain see to what comes next. A worker that was claimed for what waits in another group passes that on too.
+// The worker may have been claimed for an entry that it will not take. It has other work, has spun and seen another
+// entry, or has ended a wait itself (brought). That entry may wait in any queue of the group, and no other worker comes
+// for it. Then, if more waits than the worker takes, found wakes another worker. Else a worker that has spun leaves the
+// next wake-up to other spinners. If called is set, found wakes a worker for each victim that offers something.
 func (m *member) found() {
 	g, w := m.group, m.worker
 	takes := 1
@@ -338,8 +338,8 @@ func (g *group) waiting() int {
 	return n
 }
 
-// wakeFor wakes a worker for something that has just been queued: one of the group, or of a group that steals from it,
-// unless that is local to the group. It counts what finds all workers busy.
+// wakeFor wakes a worker for an entry that has just been queued. That is one of the group or, unless the entry is local
+// to the group, one of a group that steals from it. If all of them are busy, it counts that in g.none.
 func (g *group) wakeFor(local bool) {
 	if !g.idle.WakeOne() && (local || !g.wakeThief()) {
 		g.none.Add(1)
@@ -355,7 +355,7 @@ func (g *group) wakeAny() {
 }
 
 // wakeThief wakes a worker of a group that steals from g, and reports whether one was idle. The worker may find
-// something in its own group first. So it learns before that it was called: see member.found.
+// something in its own group first. So wakeThief first sets called in the worker's group: see member.found.
 //
 // A submitter queues an entry, and then loads the masks of its own group and of the thieves. A thief sets its bit, and
 // then looks at the queues of its own group and of the victims: as in idle.Set, no wake-up is lost.

@@ -21,8 +21,8 @@ func (p *roundRobin) submit(t runnable, caller *Worker) bool {
 	return pushed
 }
 
-// ready implements migration. If a worker has notified f, and f is the only entry, that worker mostly takes f itself.
-// Then ready wakes no other worker if one spins: the spinner leaves f for a moment, and then takes it (leaves).
+// ready implements migration. If a busy worker has notified f, and f is the only entry, that worker mostly takes f.
+// Then ready wakes no worker if one spins: the spinner leaves f for a moment (leaves), then takes it if still there.
 func (p *roundRobin) ready(f *Fiber, caller *Worker) {
 	byWorker := caller != nil && caller.mode == multiThreaded && !caller.local.looking
 	isNext := p.queue.pushFiber(f, byWorker)
@@ -42,7 +42,7 @@ func (p *roundRobin) wakeOther(*Worker)                     { p.idle.WakeOne() }
 func (p *roundRobin) has(*Worker) bool                      { return !p.queue.empty() }
 func (p *roundRobin) seek(w *Worker, _ bool) bool           { return p.has(w) && !p.leaves(w) }
 
-// found passes a wake-up on for what is left: w takes one thing at a time.
+// found wakes another worker if more entries wait than w takes next: w takes one, or none if it has local work.
 func (p *roundRobin) found(w *Worker) {
 	if p.queue.waiting() > 1 || w.hasLocal() && p.has(w) {
 		p.idle.WakeOne()

@@ -19,7 +19,7 @@ type stealing struct {
 	idle    *idle.Set
 
 	_       [2]cpu.CacheLinePad // the next one is written at each task from outside
-	arrived atomic.Uint64       // how many tasks, or shares, have come from outside
+	arrived atomic.Uint64       // how many tasks have come from outside
 	_       [2]cpu.CacheLinePad
 }
 
@@ -41,8 +41,8 @@ func newStealing(workers []*Worker) *stealing {
 	return p
 }
 
-// submit gives the task to a worker that spins, else to one that sleeps. Otherwise a task of a worker remains there, or
-// goes to a worker that is just being woken, alternately; a task from outside goes to each worker in rotation.
+// submit implements policy. The task goes to a worker that spins, else to one that sleeps. If there is none, a worker's
+// task goes into its own queue, or to its nextInRotation if that is just being woken. Other tasks go to nextWorker.
 func (p *stealing) submit(t runnable, caller *Worker) bool {
 	if i := p.idle.Claim(); i >= 0 && p.workers[i] != caller && p.give(p.workers[i], t) {
 		return true
@@ -62,9 +62,9 @@ func (p *stealing) submit(t runnable, caller *Worker) bool {
 	return false
 }
 
-// give puts a task into the queue of w, unless that is closed. If w is busy after all, a worker that sleeps is woken to
-// steal the task. A worker that is being woken already would not do: it may find tasks in its queue, and then steals
-// nothing.
+// give puts a task into the queue of w and notifies w, or returns false if the queue is closed. If w is busy, or has
+// been notified already, give wakes a worker that sleeps to steal the task. A worker that is already being woken is not
+// enough: it may find tasks in its own queue, and then steals nothing.
 func (p *stealing) give(w *Worker, t runnable) bool {
 	if !p.queues[w.id].push(t, false) {
 		return false
@@ -82,10 +82,10 @@ func (p *stealing) wakeSleeper() {
 	}
 }
 
-// nextWorker goes round the workers, for callers outside of them.
+// nextWorker returns the next worker in rotation, for callers outside of the workers. Any thread may call it.
 func (p *stealing) nextWorker() *Worker { return p.workers[p.arrived.Add(1)%uint64(len(p.workers))] }
 
-// nextInRotation goes round the workers. caller is the worker that the call comes from.
+// nextInRotation returns the next worker in caller's own rotation. The worker caller calls it on its thread.
 func (p *stealing) nextInRotation(caller *Worker) *Worker {
 	q := p.queues[caller.id]
 	if q.rotation++; q.rotation >= len(p.workers) {
@@ -121,9 +121,9 @@ func (p *stealing) setClosed(closed bool) {
 	}
 }
 
-// found implements policy: it wakes another worker if a task waits that w will not begin next. A thread may have
-// brought that task while w was idle, and have woken w alone. The task waits at another worker, or at w, if w has a
-// fiber to run first or can begin no task. Otherwise w begins its first task now, and next wakes a worker for the rest.
+// found implements policy: it wakes another worker if a task waits, and w will not begin it next. A thread may have
+// brought it and woken w alone. It waits at another worker that is not just being woken; or at w, if w is short, or has
+// something local to run first. Otherwise w begins its first task now, and next wakes a worker for the rest.
 func (p *stealing) found(w *Worker) {
 	if !p.idle.AnyIdle() {
 		return // the common case under load
@@ -166,8 +166,8 @@ func (p *stealing) seek(w *Worker, _ bool) bool {
 	return false
 }
 
-// stealFrom takes tasks from one victim. If more tasks wait than w can begin at once, here or there, another worker is
-// woken.
+// stealFrom moves tasks from one victim to w, as takeHalf does, and reports whether there were any. If more than one
+// waits then, at w and the victim together, it wakes a worker that sleeps.
 func (p *stealing) stealFrom(w, victim *Worker) bool {
 	to := p.queues[w.id]
 	left := p.queues[victim.id].takeHalf(&to.batch, mostStolen)

@@ -18,7 +18,7 @@ func (w *Worker) pushIdle(f *Fiber) {
 	}
 }
 
-// holdsIdle reports whether a fiber is idle that carries the worker on when the calling one waits.
+// holdsIdle reports whether an idle fiber can run the worker when the calling fiber waits. The main fiber may be it.
 func (w *Worker) holdsIdle() bool {
 	return len(w.local.idle) > 0 || w.local.main.load().state() == Idle
 }
@@ -43,9 +43,9 @@ var newFiber = fiber.New
 // retryPause is how long a worker that could make no fiber waits until it tries again.
 const retryPause = time.Millisecond
 
-// canBegin reports whether the worker can begin a task: a fiber is idle that goes on when the task waits. If none is,
-// it makes one. If that fails, the worker is short until it holds a fiber. It leaves tasks where they are, wakes
-// another worker for those that others can take, and goes on with fibers that are ready.
+// canBegin reports whether the worker can begin a task: it needs an idle fiber that can run it when the task waits. If
+// it has none, canBegin makes one. If that fails, the worker is short: it leaves tasks where they are, and runs ready
+// fibers. canBegin then wakes another worker for tasks that others can take. The worker calls it on its thread.
 func (w *Worker) canBegin() bool {
 	o := &w.local
 	if !w.holdsIdle() && !w.makeIdle() {
@@ -58,7 +58,7 @@ func (w *Worker) canBegin() bool {
 	return true
 }
 
-// short reports whether the worker could make no fiber when it last had to, and holds none.
+// short reports whether the worker's last attempt to make a fiber failed, and canBegin has found no idle fiber since.
 func (w *Worker) short() bool { return w.local.retry != 0 }
 
 // makeIdle adds a new fiber to the idle ones, and returns true if it could. After a failure the worker is short, and
@@ -82,8 +82,8 @@ func (w *Worker) makeIdle() bool {
 	return false
 }
 
-// passTasks is for a worker that is short. It takes a fiber out of the policy's queue, past tasks that wait before it
-// and that the worker cannot begin, and puts it among the worker's ready fibers.
+// passTasks is for a worker that is short, so it can begin no task. It takes the first fiber out of the policy's queue,
+// even if tasks wait before it, and adds it to the worker's ready fibers. sharesFibers must be true.
 func (w *Worker) passTasks() {
 	if f := w.scheduler.migration.nextFiber(w, true); f != nil {
 		w.takesFiber(f)
@@ -163,7 +163,7 @@ func (r *registry) remove(f *Fiber) {
 	r.fibers = r.fibers[:last]
 }
 
-// list lists them; only those that run on w, or have run there last, if w is not nil.
+// list returns a copy of the list. If w is not nil, it has only the fibers that run on w, or ran there last.
 func (r *registry) list(w *Worker) []*Fiber {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 
 // Recorder is told what the workers and the fibers of a scheduler do. The one of package fiberlab/sched/trace keeps it.
 type Recorder interface {
-	// Worker is called when a worker of that number is made. The result is told the events of that worker, and of the
-	// fibers that it makes, wherever they run then; a nil result is told nothing.
+	// Worker is called when New or Bind makes a worker of that number. It must not call the scheduler. The result is told
+	// the events of that worker, and of the fibers that it makes, wherever they run then; a nil result is told nothing.
 	Worker(number int) WorkerRecorder
 }
 
@@ -45,9 +45,9 @@ type Event struct {
 type Kind uint8
 
 const (
-	// KindTransition and the three after it are a fiber's: Maker, Fiber and Task count. This fiber goes From one state To
-	// another because of Why. If that is WhyNotify, By and ByFiber are the notifier. If it waits, Text is the call, as
-	// "fibersync.(*Mutex).Lock", and of what if that is known.
+	// KindTransition and the next three are a fiber's: Maker, Fiber and Task count. In a transition, the fiber goes From
+	// one state To another because of Why. A Detailed recorder learns the notifier after WhyNotify, in By and ByFiber.
+	// After WhyWait it learns, in Text, the call, as "fibersync.(*Mutex).Lock", and what that waits for, if known.
 	KindTransition Kind = iota
 
 	KindTaskBegan
@@ -71,7 +71,7 @@ func AddMark(name string) {
 	}
 }
 
-// recordEvent records an event of f. There must be a Recorder.
+// recordEvent records an event of f, the calling fiber. f.record must not be nil.
 func (f *Fiber) recordEvent(kind Kind, text string) {
 	f.record.Lock()
 	defer f.record.Unlock()
@@ -112,7 +112,7 @@ func (w *Worker) recordWoken(asleep bool) {
 	w.recordEvent(e)
 }
 
-// recordChange swaps the word of f and records the transition. It returns false if the word is no longer old.
+// recordChange is swap for an f whose record is not nil: it also records the transition. Any thread may call it.
 func (f *Fiber) recordChange(old, next word, why Why) bool {
 	f.record.Lock()
 	defer f.record.Unlock()

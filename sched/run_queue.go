@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// runQueue holds what is ready in a group or on a worker, in the order in which it came. These are tasks that have not
-// begun, which have no stack yet, and fibers that may continue. Any thread may call its methods.
+// runQueue holds what is ready in a group, on one worker or for all workers, in order of arrival. An entry is a fiber
+// that may continue, or a task that has not begun and has no stack. Any thread may call methods that need no lock held.
 //
 // It has two locks, as a queue of Michael and Scott has: one for callers that push, one for callers that pop. So a
 // thread that queues tasks and a worker that begins them do not wait for each other, nor for each other's cache lines.
@@ -35,8 +35,8 @@ type runQueue struct {
 	_       [2]cpu.CacheLinePad
 }
 
-// push adds an entry behind the others. A queue that is closed refuses a task, unless always is set; a fiber always
-// finds room.
+// push adds an entry behind the others, and returns true. It refuses a task, and returns false, if the queue is closed
+// and always is false. It never refuses a fiber.
 func (q *runQueue) push(r runnable, always bool) bool {
 	q.pushing.Lock()
 	accepted := always || r.fiber() != nil || !q.closed
@@ -48,8 +48,8 @@ func (q *runQueue) push(r runnable, always bool) bool {
 	return accepted
 }
 
-// pushFiber is push of a fiber. If a worker has notified it, and it is the only entry, pushFiber returns true: mostly
-// that worker takes it soon, when the notifier waits. See leaves.
+// pushFiber is push of a fiber. byWorker says that a busy worker has notified it. If it is the only entry then,
+// pushFiber returns true: mostly that worker takes it soon, when the notifier waits. See leaves.
 func (q *runQueue) pushFiber(f *Fiber, byWorker bool) (isNext bool) {
 	q.pushing.Lock()
 	if isNext = byWorker && q.empty(); isNext {
@@ -87,7 +87,7 @@ func (q *runQueue) handsOver() bool {
 // pop takes the first entry.
 func (q *runQueue) pop() (runnable, bool) { return q.take(false) }
 
-// steal is pop for a worker of another group: an entry that is local to the group remains, and hides what is behind it.
+// steal is pop for a worker of another group: it takes nothing if the first entry is local to the group.
 func (q *runQueue) steal() (runnable, bool) { return q.take(true) }
 
 // take is steal, if steals is true, or else pop. ok is false if there is nothing to take.
@@ -104,8 +104,8 @@ func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 	return r, ok
 }
 
-// hasEntry reports whether there is something to pop. It loads pushed, which other threads write, only if all is popped
-// that was last seen there. The lock popping must be held.
+// hasEntry reports whether there is something to pop. It loads pushed, which other threads write, only if the entries
+// that it saw there last have all been popped. The lock popping must be held.
 func (q *runQueue) hasEntry() bool { return q.popped.Load() != q.seen.Load() || q.look() > 0 }
 
 // look returns how many entries there are, which the caller may pop. The lock popping must be held.
@@ -115,11 +115,11 @@ func (q *runQueue) look() int {
 	return int(pushed - q.popped.Load())
 }
 
-// shrunk counts n entries less, which were popped. The lock popping must be held.
+// shrunk counts n entries as popped. The lock popping must be held.
 func (q *runQueue) shrunk(n int) { release.Store(&q.popped, q.popped.Load()+uint64(n)) }
 
-// takeHalf moves half of the entries, the oldest and not more than most, to the end of another queue. It returns how
-// many remain.
+// takeHalf moves the older half of the entries, but no more than the number most, to the end of another queue, which
+// only the caller uses. It returns how many remain.
 func (q *runQueue) takeHalf(to *queue.Queue[runnable], most int) (left int) {
 	if q.empty() {
 		return 0
@@ -135,7 +135,7 @@ func (q *runQueue) takeHalf(to *queue.Queue[runnable], most int) (left int) {
 	return all - n
 }
 
-// pushAll moves all entries of another queue behind the others.
+// pushAll moves all entries of from behind the others, even if q is closed. Only the caller may use from.
 func (q *runQueue) pushAll(from *queue.Queue[runnable]) {
 	q.pushing.Lock()
 	n := from.Len()
@@ -167,8 +167,8 @@ func (q *runQueue) popFiber(past bool) (f *Fiber) {
 	return f
 }
 
-// takeFiber takes the first fiber out, or returns nil if there is none. It goes round the whole queue. The lock
-// popping must be held.
+// takeFiber takes the first fiber out, or returns nil if there is none. It pops each entry and pushes the others again.
+// The lock popping must be held, and pushing must not. The caller calls shrunk for the fiber.
 func (q *runQueue) takeFiber() (f *Fiber) {
 	q.pushing.Lock()
 	for range q.waiting() {
@@ -199,7 +199,7 @@ func (q *runQueue) offers() bool {
 	return q.hasEntry() && !q.front.Peek().groupLocal()
 }
 
-// empty reports whether no entry waits. It does not report so if an entry was pushed before that no worker has taken.
+// empty reports whether no entry waits. It returns false if an entry was pushed before the call, and still waits.
 func (q *runQueue) empty() bool {
 	popped := q.popped.Load()
 	return popped == q.seen.Load() && popped == q.pushed.Load()

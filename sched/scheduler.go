@@ -16,8 +16,8 @@ import (
 
 // Scheduler runs tasks on the fibers of its workers. Make one with New; end it with Close.
 //
-// A nil Scheduler, which Get returns outside of tasks, and a zero one accept nothing. Their methods return ErrNotBound
-// where they return an error, and zero values else.
+// A nil Scheduler, which Get returns if none is bound to the caller, and a zero one accept nothing. Their methods that
+// return an error return ErrNotBound. Done returns a closed channel, and the other methods return zero values.
 type Scheduler struct {
 	cfg       Config
 	workers   []*Worker // multi-threaded, by number
@@ -42,10 +42,10 @@ type Scheduler struct {
 	numbers int       // of workers so far
 }
 
-// New makes a scheduler and starts its multi-threaded workers, side by side. It returns
-// when all of them run, and their initializers have returned. If one cannot run, the
-// others are stopped, and New returns why: ErrNegative, ErrWorkers, ErrAffinity, ErrPolicy, ErrGoexit, or an error
-// of package fiber. It waits a second, and no longer, for initializers that keep it from that.
+// New makes a scheduler and starts its multi-threaded workers, all at the same time. It returns when all of them run,
+// and their initializers have returned. If a worker cannot run, New stops the others, and returns an error. It waits
+// at most a second for initializers that still run then. The errors are ErrNegative, ErrWorkers, ErrAffinity,
+// ErrPolicy, ErrGoexit, and errors of Config.Device, of package fiber and of the kernel.
 //
 // In a bubble of testing/synctest it returns ErrBubble. To a bubble, the tasks of a scheduler that was made outside are
 // outside too. The runtime ends the program if such a task uses a channel or a timer of the bubble. It also does so if
@@ -122,9 +122,9 @@ func newScheduler(cfg Config) *Scheduler {
 	return s
 }
 
-// start makes the threads of the workers, all at the same time, and returns once each is ready or one cannot be.
+// start starts all workers at the same time, and returns when all are ready. If one fails, it closes s and returns why.
 func (s *Scheduler) start() error {
-	// After all functions of Config that may panic: from here on, Close gives the workers back.
+	// This comes after all functions of Config that may panic: from here on, Close gives the workers back.
 	if err := takeWorkers(len(s.workers)); err != nil {
 		return err
 	}

@@ -7,9 +7,9 @@ import (
 	"fiberlab/sched/park"
 )
 
-// parker is a Fiber as package park sees it. What primitives wait by are no methods of Fiber, so that programs do not
-// call them: park.Current takes the parker from the fiber.Fiber that it belongs to. To convert one pointer into the
-// other costs nothing.
+// parker is a Fiber as package park sees it. Its methods are for primitives that wait. They are no methods of Fiber, so
+// that programs do not call them: park.Current gets the parker from the caller's fiber.Fiber. To convert one pointer
+// into the other costs nothing.
 type parker Fiber
 
 var _ park.Scheduled = (*parker)(nil)
@@ -40,7 +40,7 @@ func (p *parker) Park(deadline time.Time) {
 	f.awaits = nil
 }
 
-// Unpark implements [park.Parker]. It leaves a fiber alone that is blocked in anything but Park.
+// Unpark implements [park.Parker]. It wakes the fiber only from Park; otherwise it leaves a token for the next Park.
 func (p *parker) Unpark() {
 	f := (*Fiber)(p)
 	if f.wake(parked) {
@@ -54,7 +54,7 @@ func (p *parker) Unpark() {
 // Start implements [park.Parker]: it queues f as a task of the fiber's scheduler.
 func (p *parker) Start(f func()) error { return p.maker.scheduler.Enqueue(Task{Func: f}) }
 
-// StartNow implements [park.Parker]: it is Start that never waits. Without room, f is queued beyond Config.MaxQueued.
+// StartNow implements [park.Parker]: like Start, but it never waits. Without room, it queues f beyond Config.MaxQueued.
 func (p *parker) StartNow(f func()) error {
 	return p.maker.scheduler.enqueue(noRoom, &Task{Func: f}, Current(), target{})
 }

@@ -8,7 +8,7 @@ import (
 	"fiberlab/internal/release"
 )
 
-// State is where a fiber stands. The names are marl's; docs/scheduler.md has the picture.
+// State says whether a fiber has a task that runs, waits or is ready. The names are marl's; see docs/scheduler.md.
 type State uint8
 
 const (
@@ -60,10 +60,10 @@ func mayGo(from, to State, why Why) bool {
 	return from < states && to < states && slices.Contains(legal[from][to], why)
 }
 
-// word is all that others may change of a fiber, in one atomic variable: its state, what has happened before its
-// registers were saved, and the number of its wait.
+// word is what a fiber and its wakers change, in one atomic variable. It has the fiber's state, the number of its wait,
+// and marks: for example, that the fiber was notified before its registers were saved.
 //
-// The word says which party owns the fiber's stack. The owner changes the word by a store:
+// The word says which party owns the fiber's stack. The owner changes the word by a store if no waker may change it:
 //
 //	Idle                  the worker that has the fiber among its idle ones, or whose main fiber it is
 //	Running               the fiber
@@ -74,8 +74,8 @@ func mayGo(from, to State, why Why) bool {
 //
 // Wakers do not own the stack. They change the word of a blocked fiber by compare-and-swap: of several that want to end
 // one wait, one succeeds. A late one, such as the timer of the wait before, finds another number and does nothing. If
-// the fiber is unpublished, a waker leaves the mark notified, and publish does the rest. After that mark, and in all
-// states but Yielded and Waiting, no waker changes the word.
+// the fiber is unpublished, a waker leaves the mark notified; publish, or the fiber itself, then makes it Queued. After
+// that mark, and in all states but Yielded and Waiting, no waker changes the word.
 //
 // A fiber with a home is never unpublished while it waits: only the thread that it runs on will enter its stack, after
 // the switch.
@@ -95,13 +95,13 @@ func (w word) state() State  { return State(w & stateMask) }
 func (w word) blocked() bool { s := w.state(); return s == Yielded || s == Waiting }
 func (w word) wait() word    { return w &^ (oneWait - 1) }
 
-// in returns the word of the same wait in another state, without what happened before.
+// in returns the word of the same wait in state s, without any mark, such as unpublished or notified.
 func (w word) in(s State) word { return w.wait() | word(s) }
 
 // load returns the fiber's word at this moment.
 func (f *Fiber) load() word { return word(f.word.Load()) }
 
-// store puts f into the state of next. The caller owns the stack of f.
+// store puts f into the state of next. The caller owns the stack of f, and no waker may change its word now.
 func (f *Fiber) store(next word, why Why) {
 	if debug.On || f.record != nil {
 		f.checkedStore(next, why)
@@ -141,8 +141,8 @@ func (f *Fiber) checkedSwap(old, next word, why Why) bool {
 	return f.mark(old, next)
 }
 
-// publish lets other workers enter f, whose registers are saved now. If it has yielded, or has been woken, it is put
-// where it will be run. The fiber that its worker has switched to calls it.
+// publish lets other workers enter f, whose registers are saved now. If f has yielded or has been notified, publish
+// delivers it to a queue. The worker has switched from f to another fiber, which calls publish.
 func (f *Fiber) publish() {
 	for !f.queueIfNotified() {
 		old := f.load() &^ notified // so mark fails if it has been notified since
@@ -158,7 +158,7 @@ func (f *Fiber) publish() {
 }
 
 // queueIfNotified makes f Queued if it was notified while it was unpublished, and reports whether it did. The caller
-// owns the stack of f. If that is f itself, it may go on at once.
+// owns the stack of f. After true, f continues at once if it is the caller; any other caller must deliver f.
 func (f *Fiber) queueIfNotified() bool {
 	old := f.load()
 	switch {
@@ -172,8 +172,8 @@ func (f *Fiber) queueIfNotified() bool {
 	return true
 }
 
-// mayGoOn reports whether f, the calling fiber, which has blocked or yielded, can continue without a switch. That is so
-// if it has been notified, and is made Queued then, or if it has only yielded. Its worker must not have switched.
+// mayGoOn reports whether f, the calling fiber, can continue without a switch. It can if it is unpublished, and has
+// yielded or been notified. If it has been notified, mayGoOn makes it Queued. The worker must not have switched from f.
 func (f *Fiber) mayGoOn() bool {
 	return f.queueIfNotified() || f.load()&(stateMask|unpublished) == word(Queued)|unpublished
 }

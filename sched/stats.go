@@ -10,7 +10,7 @@ import (
 	"fiberlab/internal/release"
 )
 
-// Stats counts what a scheduler's workers have done, and what they hold.
+// Stats counts what a scheduler's workers have done, and what they hold. Blocked also counts fibers that have yielded.
 type Stats struct {
 	Tasks  uint64 // begun
 	Stolen uint64 // taken over from another worker's queue, or from that of another scheduling group
@@ -92,8 +92,8 @@ func (c *counter) add(n uint64) { release.Store(&c.n, c.n.Load()+n) }
 
 func (c *counter) load() uint64 { return c.n.Load() }
 
-// counts is what a worker's thread counts. Blocked and waiting fibers may go on on another worker: only the sums over
-// all workers have a meaning then.
+// counts is what a worker's thread counts. Where fibers migrate, blocked and waiting have a meaning only as sums over
+// all workers. blocked also counts a fiber that has yielded, until it is resumed.
 type counts struct {
 	tasks, switches, stolen, sleeps counter
 
@@ -112,7 +112,7 @@ type counts struct {
 }
 
 // stopwatch adds up the times from each start to the next stop. One thread starts and stops it, and any thread may read
-// it. While it runs, its value is less than 0: the sum so far, less the moment of the last start.
+// it. While it runs, its value is negative: the sum so far minus the moment of the last start.
 type stopwatch struct{ atomic.Int64 }
 
 func (s *stopwatch) start() { s.Add(-int64(clock.Now())) }

@@ -21,7 +21,7 @@ const SameThread Flags = 1 << 0
 // Groups.
 const GroupLocal Flags = 1 << 1
 
-// Flags of entries in queues alone.
+// Flags of queue entries that a Task cannot have. See runnable.
 const (
 	isNamed Flags = 1 << 6 // its function says what begins; see runNamed
 	isFiber Flags = 1 << 7
@@ -36,23 +36,22 @@ type Task struct {
 }
 
 // Enqueue queues a task. A SameThread task goes to the worker that the caller runs on. Any other goes where the policy
-// puts it. If the scheduler has no multi-threaded workers, it goes to the worker that the caller's goroutine is bound
-// to. A blocking call that a task has made elsewhere counts as inside of that task. If the task's worker is the only
-// one, the call counts as running there; but no task can be SameThread to it.
+// puts it or, if the scheduler has no multi-threaded workers, to the caller's worker, a bound goroutine. A blocking
+// call counts as inside of the task that has made it, and the task's worker as the caller's worker. But a blocking call
+// cannot enqueue a SameThread task.
 //
-// Enqueue may be called from anywhere, inside and outside of tasks. If Config.MaxQueued tasks wait to begin, it blocks
-// the caller until there is room, a task not its thread; callers get room in the order in which they came. If there is
-// none after Config.OverloadAfter, the caller gets an error that wraps ErrOverload, and the task never runs. Otherwise
-// Enqueue does not block. It returns ErrNilTask, ErrNoWorkers, ErrClosed, or ErrNotBound: for a SameThread task from
-// outside, or if New has not made s. Tasks of a scheduler that is closing may still enqueue more. A caller from outside
-// that waits for room when Close begins gets ErrClosed.
+// Enqueue may be called from anywhere, inside and outside of tasks. It blocks the caller only if Config.MaxQueued tasks
+// wait to begin, until there is room; the thread of a task is not blocked. Callers get room in the order in which they
+// came. If there is none after Config.OverloadAfter, the caller gets an error that wraps ErrOverload, and the task
+// never runs. The other errors are ErrNilTask, ErrNoWorkers, ErrClosed, and ErrNotBound: for a SameThread task from
+// outside, or if New has not made s. When Close refuses callers from outside, those that wait for room get ErrClosed.
+// Tasks of a scheduler that is closing may still enqueue more.
 func (s *Scheduler) Enqueue(t Task) error {
 	return s.enqueue(context.Background(), &t, Current(), target{})
 }
 
-// EnqueueContext is Enqueue that also gives up when ctx is done before there is room for the task, and returns
-// context.Cause(ctx) then. If there is room, it queues the task even if ctx is done. It returns ErrNilContext if ctx is
-// nil.
+// EnqueueContext is Enqueue that also gives up when ctx is done before there is room for the task. The error then wraps
+// context.Cause(ctx). If there is room, it queues the task even if ctx is done. It returns ErrNilContext if ctx is nil.
 func (s *Scheduler) EnqueueContext(ctx context.Context, t Task) error {
 	return s.enqueue(ctx, &t, Current(), target{})
 }
@@ -73,8 +72,8 @@ func (s *Scheduler) TryEnqueueOn(worker int, t Task) error {
 	return s.enqueue(noWait, &t, Current(), target{onWorker, worker})
 }
 
-// EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless all are
-// busy and another group steals it, which GroupLocal forbids. See Enqueue for the rest, and for room. The error is
+// EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, or a worker of
+// another group that steals it; GroupLocal forbids that. See Enqueue for the rest, and for room. The error is
 // ErrNoSuchGroup if there is no group of that number, and ErrSameThread for a SameThread task.
 func (s *Scheduler) EnqueueInGroup(group int, t Task) error {
 	return s.enqueue(context.Background(), &t, Current(), target{inGroup, group})
@@ -88,8 +87,8 @@ func (s *Scheduler) TryEnqueueInGroup(group int, t Task) error {
 // Go is Enqueue of f, without flags.
 func (s *Scheduler) Go(f func()) error { return s.Enqueue(Task{Func: f}) }
 
-// Schedule queues f on the scheduler that is bound to the caller, which is the one that Get returns, as a task with
-// these flags; see [Scheduler.Enqueue]. It returns ErrNotBound if there is none.
+// Schedule queues f, as a task with these flags, on the scheduler that Get returns; see [Scheduler.Enqueue]. It returns
+// ErrNotBound if Get returns nil.
 func Schedule(f func(), flags ...Flags) error {
 	t := Task{Func: f}
 	for _, flag := range flags {
@@ -113,8 +112,8 @@ const (
 	inGroup
 )
 
-// enqueue is what all of the above do. from is the fiber that the caller runs on, or nil. If there is no room, the
-// caller waits until ctx is done, or as noWait and noRoom say.
+// enqueue does the work of all functions above. from is the fiber that the caller runs on, or nil. If there is no room,
+// the caller waits as admit says.
 func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target) error {
 	if !s.exists() {
 		return fmt.Errorf("sched: enqueue: %w", ErrNotBound)
@@ -181,7 +180,7 @@ func (s *Scheduler) queue(j runnable, to target, pinned bool, caller, home *Work
 	return s.policy.submit(j, caller)
 }
 
-// refuse says which call has failed because of err.
+// refuse returns an error that wraps err and says which call has failed.
 func (s *Scheduler) refuse(to target, err error) error {
 	switch to.kind {
 	case onWorker:
@@ -193,7 +192,7 @@ func (s *Scheduler) refuse(to target, err error) error {
 }
 
 // keep queues a task that only w may begin. caller is the worker that the caller runs on, or nil. keep returns false if
-// w takes no more.
+// that is not w and the mailbox of w is closed. Any thread may call it.
 func (w *Worker) keep(t runnable, caller *Worker) bool {
 	if caller == w {
 		w.pushTask(t)
@@ -214,8 +213,8 @@ var noWait, noRoom context.Context = &withoutWait{}, &withoutWait{}
 
 type withoutWait struct{ context.Context }
 
-// admit takes a place in the room of s, which the task leaves when it begins. If none is free, the caller waits until
-// ctx is done, or as noWait and noRoom say.
+// admit takes a place in s.room until the task begins. If none is free, the caller waits until ctx is done or
+// Config.OverloadAfter has passed, or as noWait and noRoom say. Close refuses no caller that is inside of a task.
 func (s *Scheduler) admit(ctx context.Context, inside bool) error {
 	if ctx == noRoom {
 		s.room.Exceed()
@@ -237,7 +236,7 @@ func (s *Scheduler) admit(ctx context.Context, inside bool) error {
 	return err
 }
 
-// roomOf is what a caller awaits who waits for room, by the number of places.
+// roomOf says in reports that a caller waits for room for its task. Its value is Config.MaxQueued.
 type roomOf int
 
 // Awaited implements park.Awaited.
@@ -245,8 +244,8 @@ func (places roomOf) Awaited() (string, uintptr) {
 	return fmt.Sprintf("room for a task: %d wait to begin (Config.MaxQueued)", int(places)), 0
 }
 
-// runnable is what waits in a queue: a fiber that goes on, or a task to begin. Where many wait, the memory that they
-// take costs more than all else. So one pointer is either: a function is a pointer, too.
+// runnable is an entry of a queue: a fiber that is ready, or a task to begin. If many wait, their memory costs more
+// than all else. So one pointer serves for both, and isFiber says which it is: a function is a pointer, too.
 type runnable struct {
 	what  unsafe.Pointer
 	flags Flags
@@ -271,7 +270,7 @@ func (r runnable) fiber() *Fiber {
 // function returns what a task calls; r must be a task.
 func (r runnable) function() func() { return *(*func())(unsafe.Pointer(&r.what)) }
 
-// groupLocal reports whether other scheduling groups must not steal it.
+// groupLocal reports whether other scheduling groups must not steal r. It must be called while no worker can run r.
 func (r runnable) groupLocal() bool {
 	if f := r.fiber(); f != nil {
 		return f.groupLocal

@@ -25,9 +25,9 @@ func (t *timer) expire() bool {
 }
 
 // timers are the timers of one worker's fibers. Where fibers migrate, all multi-threaded workers have one of these in
-// common. Any of the workers adds, stops and expires timers. A worker that sleeps does so until the earliest deadline.
-// Of workers that have their timers in common, one at least must; see watch. So if all workers of a group compute, a
-// worker of another one sees to deadlines.
+// common, and any of them adds, stops and expires timers. A worker that sleeps does so until the earliest deadline. If
+// workers have their timers in common and some are idle, at least one wakes at the earliest deadline; see watch. So if
+// all workers of a group compute, an idle worker of another group expires the timers.
 type timers struct {
 	wakeOne func() // wakes a worker, if any is idle, to sleep until another deadline; nil: one worker has them alone
 
@@ -51,9 +51,9 @@ func newTimers(wakeOne func()) *timers {
 // next is the earliest deadline, or clock.Never. Any thread may call it.
 func (g *timers) next() clock.Instant { return clock.Instant(g.earliest.Load()) }
 
-// add starts a timer of a fiber that blocks on w, which the caller runs on. It waits for the lock alone. If the new
-// deadline is the earliest, workers that sleep now sleep too long for it. So w watches it from now on: w either sleeps
-// until then, or calls leave before it runs something, which wakes another worker to watch.
+// add starts a timer of a fiber that blocks on w. The caller runs on w, and waits for the lock alone. If the new
+// deadline is the earliest, workers that sleep now sleep too long for it. So w watches it from now on: either w sleeps
+// until then, or it calls leave before it runs something. Then leave wakes another worker to watch.
 func (g *timers) add(w *Worker, t *timer) {
 	g.mu.Lock()
 	heap.Push(&g.heap, t)
@@ -103,15 +103,15 @@ func (g *timers) update() {
 	}
 }
 
-// watch says that w is about to sleep until the earliest deadline. It must read that deadline afterwards: if a worker
-// adds an earlier one, either w sees it, or that worker watches it.
+// watch says that w is about to sleep until the earliest deadline. w must read that deadline after watch has returned:
+// if a worker adds an earlier one, either w sees it, or that worker watches it.
 func (g *timers) watch(w *Worker) {
 	if g.wakeOne != nil && g.next() != clock.Never {
 		g.watcher.Store(int64(w.id + 1))
 	}
 }
 
-// leave says that w runs something, and does not sleep. If no other worker may be watching, one is woken to do so.
+// leave says that w runs something now. If timers in common have no watcher but w, it wakes an idle worker to watch.
 func (g *timers) leave(w *Worker) {
 	if g.next() == clock.Never || g.wakeOne == nil {
 		return

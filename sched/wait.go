@@ -29,7 +29,7 @@ import (
 // A fiber that is blocked still runs until suspend has switched, and can be woken before its registers are saved. If it
 // may migrate, it is unpublished for that time; see word.
 
-// wait blocks f, which must be the calling fiber, until pred holds or deadline has come. See Wait.
+// wait is Wait with a deadline; clock.Never is none. f must be the calling fiber. wait returns what WaitFor returns.
 func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
 	if f == nil || f.self.Load() != uint64(fiber.Self()) && f != Current() {
 		panic(f.misuse("wait"))
@@ -91,9 +91,9 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 	}
 }
 
-// nested returns the error of a call, named op, that would block f, the calling fiber, while a wait of f is under way.
-// The Unlock of its lock makes such a call, or a Device or a BlockHook. nested forgets what f has said that it awaits,
-// since the call does not wait.
+// nested returns the error of a call, named op, that may block f, the calling fiber, where f must not block. Such a
+// call comes from the Unlock of the lock that f waits with, from a Device or from a BlockHook. nested also clears
+// f.awaits, since the call does not wait.
 func (f *Fiber) nested(op string) error {
 	f.awaits = nil
 	return fmt.Errorf("sched: %s: %v: %w", op, f, ErrInWait)
@@ -124,8 +124,8 @@ func (f *Fiber) suspend() (timedOut bool) {
 	return f.resume()
 }
 
-// resume makes f Running, the calling fiber, which was Queued and has been picked. It reports whether
-// its deadline has ended the wait.
+// resume makes f, the calling fiber, Running. f is Queued, and has been picked or not been suspended yet. resume stops
+// the timer of the wait, and reports whether the deadline has ended the wait.
 func (f *Fiber) resume() (timedOut bool) {
 	w, old := f.worker.Load(), f.load()
 	timedOut = old&expired != 0
@@ -163,10 +163,10 @@ func (f *Fiber) unblock() bool {
 // if how is 0, it ends any wait. It may be called from anywhere, and does not block.
 func (f *Fiber) wake(how word) (woken bool) { return f.endWait(how, how, 0, WhyNotify) }
 
-// endWait ends the wait of f because of why, and reports whether it did. f must be blocked and not have been woken yet,
-// and its word must have want in the bits of mask. The word gets the bits of also. If f is unpublished, endWait leaves
-// the mark notified and notifies the worker of f, and publish, or f itself, does the rest. Any thread may call it. It
-// does not block.
+// endWait ends the wait of f because of why, and returns true. It does nothing and returns false if f is not blocked,
+// has been woken already, or its word does not have want in the bits of mask. The word gets the bits of also. If f is
+// unpublished, endWait sets the mark notified and notifies the worker of f; later publish, or f itself, makes f Queued.
+// Any thread may call it. It does not block.
 func (f *Fiber) endWait(mask, want, also word, why Why) bool {
 	for {
 		old := f.load()
@@ -186,7 +186,7 @@ func (f *Fiber) endWait(mask, want, also word, why Why) bool {
 	}
 }
 
-// deliver puts f, which the caller has made Queued, where it will be run.
+// deliver puts f, which the caller has made Queued, where it will be run. Any thread may call it. It does not block.
 func (f *Fiber) deliver() {
 	home := f.home
 	if home == nil {
@@ -205,8 +205,8 @@ func (f *Fiber) deliver() {
 	home.word.Notify()
 }
 
-// runsCaller reports whether the caller is a fiber that w runs, or runs on behalf of one. A caller that has switched
-// goroutines, as iter.Pull does, is known by Current alone, which takes longer.
+// runsCaller reports whether the caller runs on the fiber that w runs, or in a coroutine (iter.Pull) that this fiber
+// has called. Only Current, which takes longer, recognizes such a coroutine. Any thread may call runsCaller.
 func (w *Worker) runsCaller() bool {
 	if w.running.Load() == uint64(fiber.Self()) {
 		return true
@@ -215,8 +215,8 @@ func (w *Worker) runsCaller() bool {
 	return caller != nil && caller.worker.Load() == w
 }
 
-// yield puts f, the calling fiber, behind the others that are to run, and lets a
-// task be begun if there is any. With nothing to run it returns at once, and f stays Running.
+// yield puts f, the calling fiber, behind the others that are to run, and lets a waiting task begin. With nothing else
+// to run it returns at once, and f stays Running. It panics if f is blocked, or its hook is being called.
 func (f *Fiber) yield() {
 	if f.load().state() != Running || f.told == inHook {
 		panic(f.nested("yield"))
@@ -239,8 +239,8 @@ func (f *Fiber) yield() {
 	f.suspend()
 }
 
-// mostYields is how often relock lets other threads run before it blocks its own, and mostPauses how often it
-// tries the lock before it does.
+// relock tries a lock mostPauses times, and then lets other threads run. It does so mostYields times before it blocks
+// its thread.
 const (
 	mostYields = 8
 	mostPauses = 32
@@ -249,14 +249,14 @@ const (
 // yieldThread lets other threads run on the caller's processor. Tests replace it.
 var yieldThread = func() { _, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
-// relock locks what a fiber has released in order to wait, when the wait has ended.
+// relock locks what the calling fiber has released in order to wait, when the wait has ended. It spins only for a
+// sync.Mutex: that would block the worker's thread. Any other lock it locks at once.
 //
-// A fiber is often notified by a thread that still holds the lock. If the fiber's worker sleeps, the kernel may put its
-// thread on the notifier's processor and let it run at once. Then the notifier has lost its processor in the middle of
-// Notify. To block on a sync.Mutex would be the wrong answer. It blocks the thread of the worker, since a goroutine
-// that is locked to its thread takes it along. The Go runtime needs two more threads to find and wake it. To give the
-// processor back takes two microseconds, and the notifier releases the lock. A notifier that still has a processor
-// releases it sooner than that: so relock first spins as long as a notifier takes.
+// A fiber is often notified by a thread that still holds the lock. If the fiber's worker sleeps, the kernel may run it
+// on the notifier's processor at once. Then the notifier has no processor, in the middle of Notify. If the fiber now
+// blocks on the sync.Mutex, the worker's thread blocks too, and the Go runtime needs two more threads to find and wake
+// it. A yield of the processor takes two microseconds, and lets the notifier release the lock. A notifier that still
+// has a processor releases the lock sooner. So relock first spins for about that time.
 func relock(lock sync.Locker) {
 	if m, plain := lock.(*sync.Mutex); plain {
 		for range mostYields {
@@ -272,15 +272,15 @@ func relock(lock sync.Locker) {
 	lock.Lock()
 }
 
-// BlockHook is told when the fiber of a task is about to block, and when it goes on. A task that keeps work to itself,
-// to save locks, gives it to the other workers that way before it leaves its thread.
+// BlockHook is told when the fiber of a task is about to block, and when it goes on. For example, a task may keep new
+// work to itself, to save locks. Its hook gives that work to the other workers before the fiber blocks.
 //
 // Both methods run on the fiber, and must not block: Wait, Yield and the primitives panic there. A panic in them ends
 // the program, since it must not unwind a primitive that has queued the fiber already.
 type BlockHook interface {
 	// BeforeBlock is called just before the fiber blocks: the awaited event has not happened, and the fiber's worker
-	// has run nothing else yet. It may enqueue tasks, as far as there is room (TryEnqueue), notify fibers, and lock
-	// for moments what its caller does not hold. The lock that was given to Wait is held.
+	// has run nothing else yet. It may notify fibers, enqueue tasks as far as there is room (TryEnqueue), and take, for
+	// moments, locks that its caller does not hold. The lock that was given to Wait is held.
 	BeforeBlock()
 
 	// AfterBlock is called when the fiber goes on, perhaps on another worker, before the call that has blocked it
@@ -289,9 +289,9 @@ type BlockHook interface {
 }
 
 // OnBlock sets the hook of the calling task, which must run on f, and returns the one that it had; nil is none. The
-// hook is told of each call that blocks the fiber, by whatever primitive, until the task ends, however it ends. It is
-// told once for each call, even if the call blocks several times. It is not told of Yield, nor of a call that finds
-// what it waits for at once. A hook that is set while another one is being told begins with the next call.
+// hook is told of each call that blocks the fiber, by whatever primitive, until the task ends, however it ends. Wait
+// tells it once, even if Wait blocks several times; a primitive tells it at each Park. The hook is not told of Yield,
+// nor of a call that need not wait. A hook that is set while another one is told begins with the next block.
 //
 // It does not block. It panics with an error that wraps ErrNoFiber, ErrNotMade or ErrNotSelf if the caller does not run
 // on f. The main fiber of a goroutine that is bound keeps its hook until Unbind, of which it is not told.

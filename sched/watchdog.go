@@ -31,7 +31,7 @@ const shortestStall = clock.Instant(time.Second)
 
 // stallJudge reports workers that are stalled. Such a worker has been in one task for as long as the limit, and others
 // have waited for it. Two successive looks have found the task in the same call of Go that blocks the thread. One look
-// would not do: a worker that computes is not stalled, but may wait for a lock at that moment.
+// is not enough: a worker that computes is not stalled, but may wait for a lock at that moment.
 type stallJudge struct {
 	s        *Scheduler
 	limit    clock.Instant
@@ -88,8 +88,8 @@ func (o *stallJudge) judge() (stalls []*Stall) {
 	return stalls
 }
 
-// waitedFor is how many fibers and tasks only w can run. If all workers are still, those count too that w could run as
-// well as others.
+// waitedFor counts the blocked fibers and the tasks that only w can run. If still is true, no worker makes progress:
+// then entries of all queues that w takes from count, and one fiber if a deadline has passed. Any thread may call it.
 func (w *Worker) waitedFor(still bool) (fibers, tasks int) {
 	tasks = w.pendingLocal()
 	if !w.sharesFibers() {
@@ -115,9 +115,9 @@ func (w *Worker) blockedStack() []runtime.Frame {
 	return report.BlockedTask(fibers[i].goroutine)
 }
 
-// outsideMayWake reports whether another scheduler, or a goroutine that is none of the workers, may come to wake a
-// fiber of s. All workers of s sleep. A timer of package time, and a thread of C that has not called Go yet, are no
-// goroutines.
+// outsideMayWake reports whether another scheduler, or a goroutine that is none of the workers, may still wake a fiber
+// of s. The caller has found all workers of s asleep. Timers of package time, and threads of C that have not called Go
+// yet, do not count. It may stop the program for a moment.
 func (s *Scheduler) outsideMayWake() bool {
 	// a fiber of another scheduler may have a deadline
 	return workersTaken.Load() > int64(len(s.everyWorker())) || report.MayWake()

@@ -19,19 +19,19 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// mode is how a worker comes by its thread.
+// mode says whose thread a worker runs on.
 type mode uint8
 
 const (
-	// multiThreaded workers have a thread that is made with the scheduler.
+	// multiThreaded workers run on goroutines that New starts. hasThread says which are locked to their threads.
 	multiThreaded mode = iota
 	// singleThreaded workers borrow the thread of the goroutine that called Bind. They run tasks only while that
-	// goroutine waits or unbinds.
+	// goroutine waits, yields or unbinds.
 	singleThreaded
 )
 
-// Worker runs tasks on one thread, on one fiber after the other: when a task blocks, its fiber keeps it, and another
-// fiber runs the worker. While the worker is idle it may give the thread up; see Config.KeepThreads.
+// Worker runs tasks, on one thread and one fiber at a time: when a task blocks, its fiber keeps it, and another fiber
+// runs the worker. Config.KeepThreads says when a worker leaves its thread.
 type Worker struct {
 	id        int
 	name      string
@@ -52,9 +52,9 @@ type Worker struct {
 	_ [2]cpu.CacheLinePad
 	// where other threads leave ready fibers, and tasks, that no other worker may run
 	mailbox queue.Mailbox[runnable]
-	// how many tasks are in the mailbox, and a moment longer: those that are about to be put or are being taken count too
+	// how many tasks are in the mailbox, are about to be put there, or are being taken out
 	mailed atomic.Int64
-	// Fiber.self of the fiber that the worker runs; deliver must not find a fiber there that may run elsewhere
+	// Fiber.self of the fiber that the worker runs. It changes before that fiber may run elsewhere: see runsCaller
 	running atomic.Uint64
 	_       [2]cpu.CacheLinePad
 
@@ -100,9 +100,9 @@ func (w *Worker) Group() int {
 	return 0
 }
 
-// local belongs to a worker's thread: no other thread touches it, so it has no lock. Others leave messages in the
-// worker's mailbox. It holds what must run on this worker: main fibers and SameThread tasks, and all fibers that began
-// here if the policy does not let fibers migrate.
+// local belongs to a worker's thread: no other thread changes it, so it has no lock. Others leave messages in the
+// worker's mailbox. No other worker may run what is in ready and tasks: fibers whose home is this worker, SameThread
+// tasks, tasks of EnqueueOn, and tasks for a bound goroutine.
 type local struct {
 	ready     queue.Queue[*Fiber]   // Queued
 	tasks     queue.Queue[runnable] // not begun
@@ -121,7 +121,7 @@ type local struct {
 	device Device // nil: none
 	round  int    // choices until it is polled; see pollDevice
 
-	// the worker is short: no fiber could be made, and the next attempt is not before this time; 0: it is not
+	// if not 0, the worker is short: no fiber could be made, and the next attempt is not before this time
 	retry clock.Instant
 
 	sameThread bool // it has had a SameThread task, which may count on the thread; see Worker.needsThread
@@ -158,11 +158,11 @@ func (s *Scheduler) newArena(to target) *park.Arena {
 	}}
 }
 
-// thread is the life of a multi-threaded worker. It sends one error or nil to started, which must have room for it,
-// when the worker is ready to run tasks or cannot be. In the end it closes done.
+// thread is what the goroutine of a multi-threaded worker runs. When the worker is ready to run tasks, it sends nil to
+// started, or an error if the worker cannot be. started must have room for it. In the end thread closes done.
 func (w *Worker) thread(started chan<- error) {
 	if w.threaded {
-		// Once more than the root will be: so the coroutines of its tasks differ from other goroutines.
+		// The root fiber may add a lock of its own. By this one, coroutines of tasks differ from other goroutines.
 		runtime.LockOSThread()
 	}
 	// A thread that was changed for a worker stays locked, and ends with it. The process's first one cannot end.
@@ -223,7 +223,7 @@ func (w *Worker) sharesFibers() bool {
 	return w.mode == multiThreaded && w.scheduler.migration != nil
 }
 
-// begin makes root, the calling goroutine, the main and current fiber.
+// begin makes a Fiber of root, the calling goroutine's root fiber. This Fiber becomes the main and current fiber of w.
 func (w *Worker) begin(root *fiber.Fiber) {
 	f := &Fiber{fiber: root, maker: w, home: w, record: w.record, residue: fiber.ResidueHere()}
 	f.word.Store(uint64(Running))
@@ -240,9 +240,9 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	w.scheduler.fibers.add(f)
 }
 
-// initialize opens the device, and calls the initializer. Then it calls proceed, with an error if the device could not
-// be opened, or if one of the two has called Goexit. A Goexit cannot be stopped: proceed runs before it ends the
-// thread.
+// initialize opens the device and calls the initializer. Then it calls proceed, with an error if the device could not
+// be opened, or if one of the two called Goexit. A Goexit cannot be stopped: proceed runs before it ends the goroutine.
+// If one of the two panics, proceed does not run, and the program ends.
 func (w *Worker) initialize(proceed func(error)) {
 	what, returned := "device", false
 	defer func() {
@@ -269,7 +269,7 @@ func (w *Worker) initialize(proceed func(error)) {
 	proceed(nil)
 }
 
-// detach makes the calling goroutine, whose fiber is the main one, a plain one again.
+// detach makes the main fiber, which must be the caller, a plain goroutine again. It returns the error of fiber.Detach.
 func (w *Worker) detach() error {
 	f := w.local.main
 	if err := f.fiber.Detach(); err != nil {

@@ -67,7 +67,7 @@ const (
 
 const (
 	lookEvery    = time.Millisecond // how often the timer looks for free places
-	lostAfter    = time.Second      // how far from due a timer is that will not run
+	lostAfter    = time.Second      // a timer that is this far from due will not run
 	largestBatch = 4096
 )
 
@@ -83,7 +83,7 @@ func New(places, threads int, full, over error) *Room {
 }
 
 // TryTake takes a free place. It returns New's full if none is free, or if callers wait, who come first. If the room is
-// closed, it returns New's over to a caller that is not inside. It does not block.
+// closed, it returns New's over, unless inside is true: Close refuses only callers from outside. It does not block.
 func (r *Room) TryTake(inside bool) error {
 	r.mu.Lock()
 	err := r.take(inside)
@@ -111,8 +111,8 @@ func (r *Room) take(inside bool) error {
 // not block.
 func (r *Room) Exceed() { r.handOn(-1) }
 
-// Take is TryTake that waits if no place is free. It blocks a fiber, not its thread. If until ends the wait, Take
-// returns what until.Await returns. Reports of a deadlock say that the caller waits for what, unless that is nil.
+// Take is TryTake, but waits where that returns full. It blocks a fiber, not its thread. If until ends the wait, Take
+// returns until's error; if Close does, New's over. A deadlock report says that the caller waits for what, if not nil.
 func (r *Room) Take(inside bool, until park.Until, what park.Awaited) error {
 	w := &waiter{Parker: park.Current(), inside: inside}
 	if w.Parker == nil {
@@ -138,7 +138,7 @@ func (r *Room) Take(inside bool, until park.Until, what park.Awaited) error {
 	return nil
 }
 
-// leave ends the wait of w, which gives up. It returns false if the wait has an outcome already.
+// leave ends the wait of w, which gives up. It returns false if the wait has an outcome already. It locks mu.
 func (r *Room) leave(w *waiter) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +163,7 @@ func (r *Room) Waiting() int { return int(r.waiting.Load()) }
 // Give frees a place that its taker has not used, and hands it on. Any thread may call it. It does not block.
 func (r *Room) Give() { r.handOn(1) }
 
-// Close has the room refuse callers that are not inside, until Reopen. Those of them that wait now are refused too. Any
+// Close has the room refuse callers that are not inside, until Reopen. It refuses such callers that wait now, too. Any
 // thread may call it, also more than once. It does not block.
 func (r *Room) Close() {
 	var out []*waiter
@@ -181,14 +181,14 @@ func (r *Room) Close() {
 	unpark(out)
 }
 
-// Reopen takes Close back.
+// Reopen undoes Close: from now on, callers from outside get places again. Any thread may call it.
 func (r *Room) Reopen() {
 	r.mu.Lock()
 	r.closed = false
 	r.mu.Unlock()
 }
 
-// handOn frees so many places, or takes them if more is less than 0. Then it gives free ones to callers that wait.
+// handOn adds more, perhaps less than 0, to the free places. Then it gives free ones to waiting callers. It locks mu.
 func (r *Room) handOn(more int) {
 	var out []*waiter
 	r.mu.Lock()
@@ -216,7 +216,7 @@ func unpark(callers []*waiter) {
 	}
 }
 
-// collect counts the places as free that threads have freed. mu must be held.
+// collect adds to free the places that threads have freed since the last collect. mu must be held.
 func (r *Room) collect() {
 	for i := range r.counts {
 		c := &r.counts[i]
@@ -226,8 +226,8 @@ func (r *Room) collect() {
 	}
 }
 
-// setTimer sets the timer if callers wait, unless it is set. A caller that begins to wait is counted in waiting first,
-// and tick clears due first. So one of the two sees what the other has done, and sets it.
+// setTimer sets the timer if callers wait and none is set. A caller counts itself in waiting before it calls setTimer,
+// and tick clears due before it calls setTimer. So at least one of the two sets the timer.
 func (r *Room) setTimer() {
 	now, due := int64(clock.Now()), r.due.Load()
 	// A timer that is far from due may never run: it was set in a bubble of testing/synctest, which has another clock.
@@ -247,8 +247,8 @@ func (r *Room) tick() {
 	r.setTimer()
 }
 
-// AddCount has the room count the places that a thread frees from now on. For each place the thread adds one to freed,
-// which is 0 now, and calls Counted. Or it adds many at once and calls Look. Any thread may call AddCount.
+// AddCount begins to count the places that a thread frees. For each place the thread adds one to freed, which is 0 now,
+// and calls Counted. Or it adds many at once and calls Look. Any thread may call AddCount.
 func (r *Room) AddCount(freed *atomic.Uint64) {
 	r.mu.Lock()
 	r.counts = append(r.counts, count{freed: freed})

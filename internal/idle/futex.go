@@ -41,7 +41,7 @@ func futexWake(word *atomic.Uint32) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWakePrivate, 1, 0, 0, 0)
 }
 
-// sleepWithoutP gives the P up, makes the system call and gets a P back. The stack must not grow in it.
+// sleepWithoutP makes a FUTEX_WAIT. It gives the P up before, and gets one back afterwards. Its stack must not grow.
 //
 //go:nosplit
 //go:norace
@@ -52,7 +52,7 @@ func sleepWithoutP(word *atomic.Uint32, value uint32, timeout *unix.Timespec) {
 	exitsyscall()
 }
 
-// Both are kept stable for other programs by the runtime, see go.dev/issue/67401.
+// The runtime keeps the next two functions stable for other programs: see go.dev/issue/67401.
 
 // entersyscallblock gives the calling thread's P up.
 //

@@ -50,13 +50,13 @@ const (
 	InDevice                        // the thread blocks in the worker's Device
 )
 
-// Device is where a worker blocks that waits for more than a Notify. Wait and Ready are called by the worker, Wake by
-// any thread.
+// Device is where a worker blocks if more than a Notify may end its sleep. The worker calls Wait and Ready. Any thread
+// may call Wake.
 type Device interface {
 	// Ready reports whether Wait would return at once.
 	Ready() bool
-	// Wait blocks the thread until Wake, or until limit has passed; below 0 is no limit. It may return for no reason.
-	// If brief is true the wait is expected to be short.
+	// Wait blocks the thread until Wake, until the device is ready, or until limit has passed; below 0 is no limit. It
+	// may also return for no reason. If brief is true, the wait is expected to be short.
 	Wait(limit time.Duration, brief bool)
 	// Wake ends the Wait that is under way, or else the next one. It does not block.
 	Wake()
@@ -78,9 +78,9 @@ type Word struct {
 	spin     budget
 }
 
-// New makes the Word of a worker that is busy. Notify calls caller to learn whether the calling thread could run the
-// worker next. It returns nil for yes, once the goroutine waits; Locked for no; and another worker's Word for yes, if
-// that worker is idle when this one runs.
+// New makes the Word of a worker that is busy. When Notify wakes the worker, it calls caller to learn whether the
+// calling thread could run the worker next. The result nil means yes, as soon as the calling goroutine waits. Locked
+// means no. Another worker's Word means yes if that worker is idle when this one runs, else no.
 func New(caller func() *Word) *Word {
 	return &Word{caller: caller, token: make(chan struct{}, 1)}
 }
@@ -88,17 +88,16 @@ func New(caller func() *Word) *Word {
 // Locked stands for each goroutine that keeps its thread, also for a worker which needs its own. It is always busy.
 var Locked = new(Word)
 
-// SetDevice has the worker sleep in d, and end a spin when d is ready. Only the worker may call it, before it first
-// looks for work.
+// SetDevice makes d the device in which the worker sleeps after Commit(InDevice). A spin ends when d is ready. Only the
+// worker may call it, before it first looks for work.
 func (w *Word) SetDevice(d Device) { w.device = d }
 
-// Look says that the worker has found nothing to run. It must look once more before it sleeps.
+// Look says that the worker has found nothing to run. The worker must look for work once more before it sleeps.
 //
-// A Swap is what a Store is on amd64. On arm64 it keeps the order even in qemu, which lets the load that follows pass a
-// Store.
+// On amd64, a Store compiles to a Swap anyway. On arm64, qemu may let a later load pass a Store, but not a Swap.
 func (w *Word) Look() { w.state.Swap(looking) }
 
-// Work says that the worker has something to run: a Notify has nothing to do.
+// Work makes the worker busy: it has something to run, or looks for it. Until the next Look, Notify returns false.
 func (w *Word) Work() { w.state.Store(busy) }
 
 // Commit says that the worker is about to call Sleep, and in which way it sleeps. It returns false if the worker has
@@ -108,8 +107,8 @@ func (w *Word) Commit(way Way) bool {
 	return w.state.CompareAndSwap(looking, uint32(way))
 }
 
-// Sleep blocks, after Commit, until the worker is notified, or until limit has passed; below 0 is no limit. On a thread
-// and in a device it may return for no reason. The worker is busy afterwards, and looks for work.
+// Sleep blocks, after Commit, until the worker is notified, limit has passed (below 0: never), or its device is ready.
+// On a thread and in a device it may also return for no reason. Afterwards the worker is busy, and looks for work.
 func (w *Word) Sleep(limit time.Duration) {
 	began := clock.Now()
 	switch w.way {
@@ -125,7 +124,7 @@ func (w *Word) Sleep(limit time.Duration) {
 		w.spin.slept(now - began)
 	}
 	if woken {
-		// One that runs late cannot tell what its waker did in the meantime.
+		// A worker that runs late cannot know what its waker has done since.
 		w.byThread++
 		if waker := w.waker.Load(); waker == nil || !waker.Notified() || now > w.late() {
 			w.byThread = 0
@@ -134,8 +133,8 @@ func (w *Word) Sleep(limit time.Duration) {
 	w.Work()
 }
 
-// sleepAsGoroutine parks the calling goroutine. One thread at most changes the word from asleep to waking, and sends
-// one token. So the channel is empty before and after the sleep.
+// sleepAsGoroutine parks the calling goroutine until Notify, or until limit has passed; below 0 is no limit. At most
+// one thread changes the word from asleep to waking, and sends one token. So the channel is empty before and after.
 func (w *Word) sleepAsGoroutine(limit time.Duration) {
 	if limit < 0 {
 		<-w.token
@@ -175,7 +174,7 @@ func (w *Word) Notify() bool {
 	}
 }
 
-// wake ends a sleep in that way. The caller has made the word waking.
+// wake wakes the worker, which sleeps in that way or is about to. Notify calls it, and has made the word waking.
 func (w *Word) wake(way Way) {
 	switch way {
 	case OnThread:
@@ -209,6 +208,6 @@ func (w *Word) late() clock.Instant {
 	return clock.Instant(w.WokenAt.Load()) + clock.Instant(LongestWake)
 }
 
-// WokenByThread reports whether each of the last two threads that woke the worker went on with something else, so that
-// it could not run the worker. Only the worker calls it.
+// WokenByThread reports whether neither of the last two threads that woke the worker could run it. Each went on with
+// something else, and the worker ran within LongestWake after it was notified. Only the worker calls it.
 func (w *Word) WokenByThread() bool { return w.byThread >= 2 }

@@ -10,17 +10,17 @@ import (
 )
 
 // Set is which workers of a policy, or of a scheduling group, are idle. It decides which of them is woken, and how many
-// spin. It has two masks: a bit in spinning for each worker that spins, and one in sleeping for each that sleeps.
+// spin. It has two masks: a bit in spinning for each worker that spins, and one in sleeping for each that sleeps. The
+// workers alone call the methods from BeginSpin on, each for itself; any thread may call the others. None blocks.
 //
-// A worker that is brought something to run is claimed: its bit is cleared, by an instruction that reports whether it
-// was set. So each worker is claimed for one thing at a time. The lowest bit comes first; under light load the workers
-// of higher numbers sleep on.
+// A thread that wakes a worker through the set claims it first: it clears the worker's bit, by an instruction that
+// reports whether it was set. So each worker is claimed for one thing at a time. The lowest bit comes first; under
+// light load the workers of higher numbers sleep on.
 //
-// A submitter stores into a queue and then loads the masks; a worker sets its bit and then loads the queue's counts.
-// Between the two each of them has an atomic read and write, which is sequentially consistent in Go. The submitter's
-// adds to the count of its queue: the lock of that is a spinlock.Lock, whose Unlock is a plain store and no fence. The
-// worker's sets the bit. With less, both loads may come before the stores are seen. Then neither sees the other's, and
-// the thing waits while the worker sleeps.
+// A submitter stores into a queue, calls Add on the queue's count, and then loads the masks. A worker sets its bit, and
+// then loads the count. Add and the setting are atomic reads and writes, which are sequentially consistent in Go; the
+// Unlock of a queue's lock is a plain store and no fence. With less, each party might load before it could see the
+// other's store. Then the entry would wait while the worker sleeps.
 type Set struct {
 	blocks   []block
 	spinners int // workers of a block that may spin at once
@@ -36,7 +36,7 @@ type Set struct {
 	_                  [2]cpu.CacheLinePad
 }
 
-// block is the masks of 64 workers, each 128 bytes apart from what other threads write.
+// block is the masks of 64 workers. At least 128 bytes separate each mask from all else that threads write.
 type block struct {
 	_        [2]cpu.CacheLinePad
 	spinning atomic.Uint64
@@ -45,8 +45,8 @@ type block struct {
 	_        [2]cpu.CacheLinePad
 }
 
-// NewSet makes the empty set of workers that have these words. Of each 64 workers, as many as spinners may spin at
-// once. woken, if it is not nil, is called after each wake-up, with the worker and whether it slept.
+// NewSet makes a set of workers, none of them idle. words[i] is the word of worker i. Of each 64 workers, spinners may
+// spin at once. If woken is not nil, a thread that has woken worker i calls it, with i and whether the worker slept.
 func NewSet(words []*Word, spinners int, woken func(i int, asleep bool)) *Set {
 	return &Set{blocks: make([]block, (len(words)+63)/64), spinners: spinners, words: words, woken: woken}
 }
@@ -75,8 +75,8 @@ func (s *Set) claim(asleep bool) int {
 	return -1
 }
 
-// Claim takes a worker out that spins, or else one that sleeps, and returns its number, or -1 if there is none. The
-// caller brings it something to run, and notifies it.
+// Claim takes out a worker that spins, or else one that sleeps, and returns its number, or -1 if none is idle. The
+// caller brings the worker something to run, and calls Notify, which fails if the worker is busy or has been notified.
 func (s *Set) Claim() int {
 	if !s.AnyIdle() { // the common case under load, and some calls less
 		return -1
@@ -87,7 +87,7 @@ func (s *Set) Claim() int {
 	return s.claim(true)
 }
 
-// Spinning is how many workers spin. They find what has been queued without being notified, though a little later.
+// Spinning returns how many workers spin. They find a queued entry without a notification, though a little later.
 func (s *Set) Spinning() (n int) {
 	for b := range s.blocks {
 		n += bits.OnesCount64(s.blocks[b].spinning.Load())
@@ -113,7 +113,7 @@ func (s *Set) WakeOne() bool { return s.AnyIdle() && (s.wake(false) || s.wake(tr
 // WakeSleeper is WakeOne without the spinners.
 func (s *Set) WakeSleeper() bool { return s.wake(true) }
 
-// wake wakes a worker that sleeps, if asleep is true, or else spins, and reports whether there was one.
+// wake is WakeOne for sleepers alone if asleep is true, and for spinners alone if it is false.
 func (s *Set) wake(asleep bool) bool {
 	for i := s.claim(asleep); i >= 0; i = s.claim(asleep) {
 		if s.notify(i, asleep) {
@@ -123,8 +123,8 @@ func (s *Set) wake(asleep bool) bool {
 	return false
 }
 
-// WakeThat wakes one worker in particular, and reports whether it did. It leaves a worker alone that is busy, or has
-// been claimed for something else, since each takes one thing at a time.
+// WakeThat wakes worker i, and reports whether it did. It does nothing if the worker is busy, or has been claimed or
+// notified for something else: each worker takes one thing at a time.
 func (s *Set) WakeThat(i int) bool {
 	b := &s.blocks[i/64]
 	if take(&b.spinning, i) {
@@ -150,9 +150,9 @@ func (s *Set) notify(i int, asleep bool) bool {
 	return true
 }
 
-// BeginSpin sets the bit of a worker that spins from now on, unless enough others do, and reports whether it did. A
-// spinner that has been notified is about to leave, and does not count. With a look at the mask and a later store, too
-// many might spin.
+// BeginSpin sets the spinning bit of worker i and returns true, or returns false if s.spinners other workers of its
+// block spin. A spinner that has been notified is about to stop: BeginSpin clears its bit to make room. One
+// compare-and-swap changes the mask. With a load and a separate store, too many workers might spin.
 func (s *Set) BeginSpin(i int) bool {
 	spinning := &s.blocks[i/64].spinning
 	for {
@@ -172,7 +172,7 @@ func (s *Set) BeginSpin(i int) bool {
 	}
 }
 
-// EndSpin clears the bit of a worker that leaves.
+// EndSpin clears the bit of a worker that spins no more.
 func (s *Set) EndSpin(i int) { take(&s.blocks[i/64].spinning, i) }
 
 // BeginSleep sets the bit of a worker that is about to sleep. The worker must look for work once more then.
@@ -181,15 +181,15 @@ func (s *Set) BeginSleep(i int) { s.blocks[i/64].sleeping.Or(1 << (i % 64)) }
 // EndSleep clears the bit of a worker that sleeps no more, and reports whether it had been claimed.
 func (s *Set) EndSleep(i int) (claimed bool) { return !take(&s.blocks[i/64].sleeping, i) }
 
-// LeaveWake says that a worker that spun has something to run. If others still spin, they have nothing better to do
-// than to wake a worker instead of it.
+// LeaveWake says that worker i, which spun, has something to run. If others of its block spin, but fewer than may, the
+// next Serve wakes a worker that sleeps. So worker i spends no time on that.
 func (s *Set) LeaveWake(i int) {
 	if n := bits.OnesCount64(s.blocks[i/64].spinning.Load()); n > 0 && n < s.spinners {
 		s.pending.Store(true)
 	}
 }
 
-// Serve wakes a worker if a spinner has left that to the others. A worker that spins calls it.
+// Serve wakes a worker that sleeps, if LeaveWake has left that to the spinners. A worker that spins calls it.
 func (s *Set) Serve() {
 	if s.pending.Load() && s.pending.Swap(false) {
 		s.WakeSleeper()

@@ -9,19 +9,19 @@ import (
 	"fiberlab/internal/spinlock"
 )
 
-// A spin saves the thread that brings work a system call, and the worker many microseconds until it is awake. But a
-// spin that finds nothing is lost. So each worker spins no longer than has paid lately, and not at all between tasks
-// that are far apart.
+// The bounds of a spin. To bring work to a worker that spins takes no system call, and the worker begins many
+// microseconds sooner than from a sleep. But a spin that finds nothing is lost. So a worker's budget follows from its
+// last spins and sleeps. Between tasks that are far apart, the worker does not spin.
 const (
 	longestSpin  = clock.Instant(50 * time.Microsecond)
 	shortestSpin = clock.Instant(2 * time.Microsecond)
 )
 
-// budget is how long a worker may spin, next time. The zero value says not at all.
+// budget is how long a worker may spin next time. The zero value allows no spin. Only the worker uses it.
 type budget struct {
 	limit      clock.Instant // from shortestSpin to longestSpin, or 0
 	brief      bool          // the last sleep was so short that a spin would have found the work
-	yieldFirst bool          // the last spin found work as soon as it had yielded, to another thread
+	yieldFirst bool          // the last spin found work just after a yield in which another thread had run
 }
 
 // found says that a spin found work after that time. It raises the limit to four times that, at most to longestSpin.
@@ -34,8 +34,8 @@ func (b *budget) wasted() {
 	}
 }
 
-// slept says that the worker slept for that time. Two brief sleeps in a row make it spin: a single one is no sign that
-// more work is to come soon.
+// slept says that the worker slept for that time. A second brief sleep in a row raises the limit to twice that time,
+// within the bounds of a spin. A single one is no sign that more work is to come soon.
 func (b *budget) slept(d clock.Instant) {
 	again := b.brief
 	b.brief = d < longestSpin
