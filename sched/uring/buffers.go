@@ -11,16 +11,16 @@ import (
 	"unsafe"
 )
 
-// Buffers is what the kernel receives into: memory of C, in pieces of the same size. A completion with the flag BUFFER
-// names the piece that it has filled, and the piece is the program's until it is given back. It belongs to a ring; the
-// memory is freed when the ring has been closed and all pieces have been given back.
+// Buffers is memory that Go does not manage, in pieces of the same size. The kernel fills a piece with received bytes,
+// and a completion with the flag BUFFER names it. The program then owns the piece until it gives the piece back.
+// Buffers belong to a ring. The memory is freed when the ring has been closed and all pieces have been given back.
 type Buffers struct {
 	c      *C.struct_fiberlab_buffers // only for the ring's thread, while the ring is open
 	memory []byte
-	given  []uint16 // a stack, for that thread, too
+	given  []uint16 // a stack of the numbers of free pieces, for the ring's thread
 	size   int
 
-	next   []atomic.Int32 // the piece after this one in a list; none: the last
+	next   []atomic.Int32 // for each piece the next one in its list, or None
 	filled []int32        // how many bytes the kernel has put into it
 
 	back atomic.Int32 // list of pieces that other threads have given back
@@ -31,8 +31,8 @@ type Buffers struct {
 // None ends a list of pieces.
 const None = -1
 
-// provide gives the ring that many buffers, rounded up to a power of two, of size bytes each. It may be called once.
-// The error is the kernel's.
+// provide makes count buffers, rounded up to a power of two, of size bytes each, for the ring. Only the ring's thread
+// may call it, and only once. The error wraps the kernel's.
 func (r *ring) provide(count, size int) (*Buffers, error) {
 	count = 1 << bits.Len(uint(max(count, 1)-1))
 	if result := C.fiberlab_ring_provide(r.c, C.unsigned(count), C.unsigned(size)); result < 0 {
@@ -54,12 +54,12 @@ func (r *ring) provide(count, size int) (*Buffers, error) {
 	return b, nil
 }
 
-// Buffer is the number of the buffer that the completion has filled, if there is one.
+// Buffer returns the number of the piece that the completion names. ok is false if it names none.
 func (c Completion) Buffer() (number int32, ok bool) {
 	return int32(c.Flags >> C.IORING_CQE_BUFFER_SHIFT), c.Flags&C.IORING_CQE_F_BUFFER != 0
 }
 
-// Take says that the kernel has filled a piece with n bytes: it is the program's now. For the ring's thread.
+// Take records that the kernel has put n bytes into a piece, which the program owns now. For the ring's thread.
 func (b *Buffers) Take(number int32, n int) {
 	b.free.Add(-1)
 	b.held.Add(1)
@@ -67,13 +67,13 @@ func (b *Buffers) Take(number int32, n int) {
 	b.next[number].Store(None)
 }
 
-// Room is how many pieces the kernel has, or may have at the next turn. Any thread may call it.
+// Room returns how many pieces are free. A piece of GiveElsewhere counts only after collect. Any thread may call it.
 func (b *Buffers) Room() int { return int(b.free.Load()) }
 
-// After is the piece behind this one in a list, or none.
+// After returns the piece after this one in its list, or None. Only the user of the list may call After and Link.
 func (b *Buffers) After(number int32) int32 { return b.next[number].Load() }
 
-// Link puts the piece next behind this one in a list.
+// Link makes next the piece after number in a list.
 func (b *Buffers) Link(number, next int32) { b.next[number].Store(next) }
 
 // Bytes returns what the kernel has put into the piece. The bytes are valid until it is given back.
@@ -82,7 +82,7 @@ func (b *Buffers) Bytes(number int32) []byte {
 	return b.memory[at : at+int(b.filled[number]) : at+b.size]
 }
 
-// Give returns a piece, which a later turn hands to the kernel. For the ring's thread, while the ring is open.
+// Give gives a piece back. A later turn hands it to the kernel. For the ring's thread, while the ring is open.
 func (b *Buffers) Give(number int32) {
 	b.given[b.c.given_count] = uint16(number)
 	b.c.given_count++
@@ -90,7 +90,7 @@ func (b *Buffers) Give(number int32) {
 	b.held.Add(-1) // the ring's own is left
 }
 
-// GiveElsewhere is give for any thread at any time.
+// GiveElsewhere is Give for any thread, even after the ring has been closed. It does not block.
 func (b *Buffers) GiveElsewhere(number int32) {
 	for {
 		first := b.back.Load()
@@ -102,7 +102,7 @@ func (b *Buffers) GiveElsewhere(number int32) {
 	b.letGo()
 }
 
-// collect gives the kernel what other threads have given back. For the ring's thread.
+// collect calls Give for the pieces of GiveElsewhere. For the ring's thread, while the ring is open.
 func (b *Buffers) collect() {
 	if b.back.Load() == None {
 		return
@@ -115,7 +115,7 @@ func (b *Buffers) collect() {
 	}
 }
 
-// letGo counts a piece, or the ring, that has gone. The last one frees the memory.
+// letGo subtracts 1 from held, for a piece or for the closed ring. The last call frees the memory. For any thread.
 func (b *Buffers) letGo() {
 	if b.held.Add(-1) == 0 {
 		C.fiberlab_buffers_unmap(unsafe.Pointer(&b.memory[0]), C.size_t(len(b.memory)))
@@ -123,5 +123,5 @@ func (b *Buffers) letGo() {
 	}
 }
 
-// receives returns the buffers into which the engine receives, or nil. Any thread may call it.
+// Buffers returns the buffers into which the engine receives, or nil. Any thread may call it.
 func (e *Engine) Buffers() *Buffers { return e.receiving.Load() }

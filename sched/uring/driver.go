@@ -22,7 +22,7 @@ const (
 
 var driverNames = [...]string{Auto: "auto", Uring: "uring", Epoll: "epoll"}
 
-// String is what ParseDriver takes.
+// String returns the name by which ParseDriver finds d, or Driver(d) if there is no such driver.
 func (d Driver) String() string {
 	if d < 0 || int(d) >= len(driverNames) {
 		return fmt.Sprintf("Driver(%d)", int(d))
@@ -46,16 +46,16 @@ func ParseDriver(name string) (Driver, error) {
 	return 0, fmt.Errorf("sched/uring: %w %q: choose one of %s", ErrDriver, name, strings.Join(driverNames[:], ", "))
 }
 
-// proxy carries out the requests of one engine. All but wake is for the thread that has opened it: the caller is locked
-// to that.
+// proxy carries out the requests of one engine. Only the thread that opened it may call its methods, but any thread may
+// call wake. The calling goroutine is locked to that thread.
 type proxy interface {
 	// stage takes a request for the next turn, and reports whether there was room for it.
 	stage(e Entry) bool
 
-	// turn submits what is staged and returns what has been completed, until the next turn. If nothing has, it waits
-	// for the first completion, until limit has passed, or for wake; below 0 is no limit, and 0 does not wait. It may
-	// also return nothing for no reason. While it waits the runtime takes the thread's P away as in any system call:
-	// idle is better for a wait that takes long.
+	// turn submits what is staged, and returns what has been completed, in a slice that the next turn overwrites. If
+	// nothing has, it waits for a completion, for wake, or until limit has passed; below 0 is no limit, and 0 does not
+	// wait. A ring may first wait for several, see batch. turn may also return early with nothing. While it waits, the
+	// runtime may take the thread's P away, as in any system call: idle is better for a long wait.
 	turn(limit time.Duration) ([]Completion, error)
 
 	// idle is turn for a wait that takes long: other goroutines may use the thread's P until it ends.
@@ -69,7 +69,7 @@ type proxy interface {
 	// does not block.
 	wake()
 
-	// close ends the proxy. All that requests point to must have been given back by then.
+	// close ends the proxy, and may block. No request may be under way: the kernel could still use what it points to.
 	close()
 
 	can(Ability) bool
@@ -82,7 +82,7 @@ type proxy interface {
 	counts() Stats
 }
 
-// Ability is what not every proxy can.
+// Ability is something that not every proxy can do.
 type Ability int
 
 const (
@@ -92,8 +92,8 @@ const (
 	abilities                  // how many there are
 )
 
-// openProxy opens a proxy of the calling thread for that many staged requests. The error wraps ErrUnavailable, and says
-// why, if the kernel has not what the driver needs.
+// openProxy opens a proxy of the calling thread for that many staged requests. If no ring opens, Auto takes Epoll, and
+// Uring's error wraps ErrUnavailable. Other errors are the kernel's, or wrap ErrDriver for an unknown driver.
 func openProxy(driver Driver, requests int) (proxy, error) {
 	switch driver {
 	case Auto:
@@ -145,8 +145,8 @@ func callWithoutP(trap, a, b, c, d, f, g uintptr) (uintptr, syscall.Errno) {
 //go:linkname entersyscallblock runtime.entersyscallblock
 func entersyscallblock()
 
-// exitsyscall gets one back. It must be called by the function that called
-// entersyscallblock, and may wait until there is one.
+// exitsyscall gets a P back for the calling thread, and may wait until one is free. The function that called
+// entersyscallblock must call it.
 //
 //go:linkname exitsyscall runtime.exitsyscall
 func exitsyscall()

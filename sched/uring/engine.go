@@ -13,14 +13,14 @@ import (
 	"fiberlab/sched/park"
 )
 
-// Engine does input and output on one thread: a worker's, or another. The requests that a fiber of the worker
-// makes of it complete on that worker. All others leave their requests in its mailbox; all else is for its thread.
+// Engine does input and output on one thread: a worker's, or a separate one. Fibers of that worker submit requests
+// directly, all other callers by its mailbox. The rest is for the engine's thread, unless a comment says otherwise.
 //
 // This file has the life of an engine in order. init makes it. Submit takes requests. Wait and pollSubmit wait for
 // completions, and complete hands them to their makers. refuse cancels what is under way, and Close ends the engine.
 type Engine struct {
 	set    *Engines
-	worker *sched.Worker // nil: its thread is no worker's
+	worker *sched.Worker // nil: the thread is a separate one
 
 	ring  proxy
 	able  [abilities]bool // what ring can: any thread may ask
@@ -31,18 +31,18 @@ type Engine struct {
 	slice slice
 
 	stopping atomic.Bool   // the Engines are closed: it refuses requests, and its own thread is to end
-	ended    chan struct{} // it has
+	ended    chan struct{} // closed when the separate thread has ended
 
 	submitted atomic.Int64 // requests that have been handed to the engine, and not to the kernel
 	running   atomic.Int64 // requests that the kernel carries out
 
-	unstaged []*Request              // there was no room for them in the last batch; the oldest first
+	unstaged []*Request              // did not fit into the last batch; the oldest first
 	mail     queue.Mailbox[*Request] // from other threads; closed when the engine takes none
 
-	dropped []Completion // of requests that are over without the proxy
+	dropped []Completion // of requests that ended before the proxy saw them
 
 	refuses   bool // refuse has been called
-	cancelled int  // up to this slot of the table it has cancelled what was under way
+	cancelled int  // refuse has cancelled the requests in the slots before this one
 
 	kicked atomic.Bool  // the engine has to look at what others have changed before it waits
 	asleep atomic.Bool  // the engine waits, or is about to: others wake it
@@ -55,7 +55,7 @@ type Engine struct {
 
 var _ sched.Device = (*Engine)(nil)
 
-// init makes the calling thread the engine's. It returns an error of openProxy.
+// init opens the proxy, the buffers and the mailbox. The calling thread becomes the engine's. Errors are openProxy's.
 func (e *Engine) init(options Options) (err error) {
 	e.ring, err = openProxy(options.Driver, options.requests())
 	if err != nil {
@@ -66,7 +66,7 @@ func (e *Engine) init(options Options) (err error) {
 		e.able[a] = e.ring.can(Ability(a))
 	}
 	if options.Buffers >= 0 && e.Can(ReceiveMany) {
-		// else connections receive by one request after another
+		// without buffers, connections receive by one request after another
 		if b, err := e.ring.provide(options.buffers(), BufferSize); err == nil {
 			e.receiving.Store(b)
 		}
@@ -76,13 +76,13 @@ func (e *Engine) init(options Options) (err error) {
 	return nil
 }
 
-// Can reports what the engine's proxy can. Any thread may call it once the engine has begun.
+// Can reports whether the engine's proxy has an ability. Any thread may call it once the engine has begun.
 func (e *Engine) Can(a Ability) bool { return e.able[a] }
 
 // Submit: a request gets a number and a place in the next batch, or comes into the mailbox.
 
-// Submit hands a request to the engine. It may be called from anywhere, and returns ErrClosed, and does nothing, if the
-// engine has ended or refuses requests.
+// Submit hands a request to the engine. It may be called from anywhere, and does not block. If the engine has ended or
+// refuses requests, Submit does nothing and returns ErrClosed.
 func (e *Engine) Submit(r *Request) error {
 	if e.Mine() {
 		if e.refuses {
@@ -103,8 +103,8 @@ func (e *Engine) Mine() bool {
 	return f != nil && e.worker != nil && f.Worker() == e.worker
 }
 
-// begin submits a request with the next batch. For the engine's thread: it runs nothing, so a completion may begin the
-// next request.
+// begin puts a request into the next batch, or into a later one if that is full. Only the engine's thread may call it.
+// It calls no Completed itself, so a Completed may call begin.
 func (e *Engine) begin(r *Request) {
 	if r.Cancels != nil {
 		e.openMail() // what it is to end may be there
@@ -113,7 +113,7 @@ func (e *Engine) begin(r *Request) {
 	e.stage(r)
 }
 
-// beginElsewhere is begin for any other thread. It returns false, and does nothing, if the engine has ended.
+// beginElsewhere is begin by the mailbox, for any thread. If the mailbox is closed, it does nothing and returns false.
 func (e *Engine) beginElsewhere(r *Request) bool {
 	e.submitted.Add(r.counted())
 	r.message.Value = r
@@ -125,7 +125,7 @@ func (e *Engine) beginElsewhere(r *Request) bool {
 	return true
 }
 
-// stage gives r its number and its place in the next batch, or in the one after that.
+// stage gives r its number, and a place in the next batch with room. For an r that cancels another request, see aim.
 func (e *Engine) stage(r *Request) {
 	e.table.add(r)
 	if r.Cancels != nil && !e.aim(r) {
@@ -136,8 +136,8 @@ func (e *Engine) stage(r *Request) {
 	}
 }
 
-// aim has r cancel the request that it is for, which the proxy sees first. If that is over, so is r, and aim returns
-// false.
+// aim puts the number of the request that r cancels into r. The proxy gets that request before r. If that request is
+// over, r is over too: aim adds a completion with ENOENT to dropped, and returns false.
 func (e *Engine) aim(r *Request) bool {
 	of := r.Cancels
 	if e.table.find(of.id) != of {
@@ -150,7 +150,7 @@ func (e *Engine) aim(r *Request) bool {
 
 // Wait: a turn of the ring hands the batch to the kernel, and waits for what completes.
 
-// asEngine is the engine of a device that has one inside.
+// asEngine returns e. Here calls it to find the engine inside a device, which may embed the engine.
 func (e *Engine) asEngine() *Engine { return e }
 
 // Ready implements sched.Device.
@@ -168,7 +168,7 @@ func (e *Engine) Poll() {
 // Wait implements sched.Device.
 func (e *Engine) Wait(limit time.Duration, brief bool) {
 	e.refuseIfClosed()
-	began := e.slice.mayEnd(clock.Now()) // before the wait, when nothing is late by it
+	began := e.slice.mayEnd(clock.Now()) // before the wait: then nothing is delayed by it
 	lends := e.lends.Load() && e.lends.Swap(false)
 	e.must(e.pollSubmit(limit, (brief || e.brief) && !lends))
 	e.kicked.Store(false) // the worker is awake: whatever woke it, it looks for work next
@@ -179,9 +179,9 @@ func (e *Engine) Wait(limit time.Duration, brief bool) {
 // runtime's monitor then has to be woken; and if other goroutines need this P, that monitor takes it.
 const briefWait = clock.Instant(500 * time.Microsecond)
 
-// unpark lets a waiter for the engine go on. A goroutine then lies in the run queue of the P of this thread, which runs
-// the worker alone. A wait that kept the P would keep the goroutine there, until another thread has stolen it or
-// package runtime's monitor takes the P away.
+// unpark wakes a waiter for the engine. Any thread may call it. On the engine's thread, a woken goroutine comes into
+// the run queue of the thread's P, but this thread runs only the worker. If the next wait kept the P, the goroutine
+// would stay there until another thread stole it, or until package runtime's monitor took the P away.
 func (e *Engine) unpark(waiter park.Parker) {
 	if _, is := waiter.(*park.Goroutine); is {
 		e.lends.Store(true)
@@ -189,13 +189,13 @@ func (e *Engine) unpark(waiter park.Parker) {
 	waiter.Unpark()
 }
 
-// pollSubmit submits the requests that have been begun, and serves the completions that have come. If there are
-// none, it waits until there are some, for wakeup, or until limit has passed: 0 does not wait, below 0 is no
-// limit. brief says that it is expected to be soon.
+// pollSubmit submits the requests that have been begun, and serves completions. If there is nothing else to do, it
+// first waits for a completion, for wakeup, or until limit has passed: 0 does not wait, below 0 is no limit. brief says
+// that the wait is expected to be short. The error is the kernel's.
 //
-// Prevents lost wake-ups: the engine first says that it is asleep, and then looks once more; others first leave their
-// task or request, and then look whether it is asleep. A Swap keeps that order even in an emulator, qemu, which lets a
-// load pass a Store; on amd64 they are the same.
+// No wake-up is lost: the engine first sets asleep, and then looks once more for requests and at kicked. Other threads
+// first leave a request or set kicked, and then look at asleep. A Swap keeps that order even in the emulator qemu,
+// where a load may pass a Store. On amd64 a Store and a Swap are the same.
 func (e *Engine) pollSubmit(limit time.Duration, brief bool) error {
 	e.openMail()
 	if b := e.receiving.Load(); b != nil {
@@ -231,8 +231,8 @@ func (e *Engine) openMail() {
 	}
 }
 
-// countRunning counts what has been submitted so far as running. Others submit, too: what they add must neither be
-// lost nor seem to be over.
+// countRunning moves the count of submitted requests to running. Other threads may add to submitted at the same time,
+// and read both counts: so no request may be missing from both, even for a moment.
 func (e *Engine) countRunning() {
 	if n := e.submitted.Load(); n > 0 {
 		e.running.Add(n)
@@ -240,7 +240,7 @@ func (e *Engine) countRunning() {
 	}
 }
 
-// turn is a turn of the ring, which waits only if there is nothing else to do.
+// turn makes one turn of the ring. It waits for up to limit, unless hasRequests or Kick gives the engine work.
 func (e *Engine) turn(limit time.Duration, brief bool) ([]Completion, error) {
 	if limit == 0 {
 		return e.ring.turn(0)
@@ -256,7 +256,7 @@ func (e *Engine) turn(limit time.Duration, brief bool) ([]Completion, error) {
 	return e.ring.idle(limit)
 }
 
-// hasRequests reports whether there are requests that have not been staged.
+// hasRequests reports whether there are requests that have not been staged, or completions in dropped.
 func (e *Engine) hasRequests() bool {
 	return len(e.unstaged) > 0 || len(e.dropped) > 0 || !e.mail.Empty()
 }
@@ -264,14 +264,14 @@ func (e *Engine) hasRequests() bool {
 // Wake implements sched.Device.
 func (e *Engine) Wake() { e.Kick() }
 
-// Kick is wakeup of an engine that has to look once more at what the caller has changed.
+// Kick sets kicked, so that the engine looks for changes before it waits, and calls wakeup. Any thread may call it.
 func (e *Engine) Kick() {
 	e.kicked.Swap(true) // before the look at asleep, see pollSubmit
 	e.wakeup()
 }
 
-// wakeup ends the wait of pollSubmit, or the next one, if the engine does not look before. Any thread may call it; it
-// does not block.
+// wakeup ends the wait of pollSubmit, if the engine is asleep. Otherwise the engine looks for requests and at kicked
+// before it waits: the caller must first leave a request or set kicked. Any thread may call it; it does not block.
 func (e *Engine) wakeup() {
 	if !e.asleep.Load() {
 		return
@@ -283,17 +283,17 @@ func (e *Engine) wakeup() {
 	e.waking.Add(-1)
 }
 
-// slice is how long the engine's thread has run without a decision of the Go scheduler. To package runtime a worker is
-// one goroutine that runs forever. From 10 ms on its monitor wants to preempt that. It takes the P away at each system
-// call that it meets, and looks every 20 us instead of every 10 ms. So a busy engine would spend a sixth of its time on
-// getting Ps back. A decision of the scheduler now and then, which takes some 20 us, begins a new slice. See retake and
-// sysmon in runtime/proc.go.
+// slice is the time for which the worker's goroutine has run since the Go scheduler last chose it. After 10 ms package
+// runtime's monitor tries to preempt the goroutine. The monitor then looks every 20 us instead of every 10 ms, and
+// takes the P away in each system call that it finds. A busy engine would spend a sixth of its time on getting Ps back.
+// So mayEnd now and then calls the Go scheduler, which takes some 20 us, and begins a new slice. See retake and sysmon
+// in runtime/proc.go.
 type slice struct{ began clock.Instant }
 
 const longestSlice = clock.Instant(8 * time.Millisecond)
 
-// mayEnd begins a new slice if the present one has been long, and returns when it is. Other goroutines may run first;
-// the caller must hold nothing that they may need.
+// mayEnd returns the time. If the present slice is longer than longestSlice, it first lets other goroutines run, and
+// begins a new slice. The caller must hold nothing that other goroutines may need.
 func (s *slice) mayEnd(now clock.Instant) clock.Instant {
 	if now-s.began <= longestSlice {
 		return now
@@ -305,7 +305,7 @@ func (s *slice) mayEnd(now clock.Instant) clock.Instant {
 
 // Complete: a completion finds its request by its number.
 
-// complete hands the maker of a request what became of it.
+// complete hands a completion to its request, and removes a request that is over. It ignores an unknown number.
 func (e *Engine) complete(c Completion) {
 	r := e.table.find(c.id)
 	if r == nil {
@@ -318,7 +318,7 @@ func (e *Engine) complete(c Completion) {
 	r.Completed(c)
 }
 
-// Idle reports whether no request is under way, internal ones apart.
+// Idle reports whether no WaitFor waits and no request is under way, except internal ones. Any thread may call it.
 func (e *Engine) Idle() bool { return e.submitted.Load() == 0 && e.running.Load() == 0 }
 
 // Pending implements sched.Device.
@@ -326,15 +326,15 @@ func (e *Engine) Pending() int { return int(e.submitted.Load() + e.running.Load(
 
 // Cancel: an engine that is to end takes no requests, and has those end that are under way.
 
-// refuseIfClosed ends what is under way if the Engines have been closed. From then on the worker has its device to
-// sleep in, and no input and output.
+// refuseIfClosed calls refuse if the Engines have been closed. From then on the engine does no input and output. Its
+// worker still sleeps in Wait.
 func (e *Engine) refuseIfClosed() {
 	if e.stopping.Load() {
 		e.refuse()
 	}
 }
 
-// refuse refuses the requests of other threads from now on, and has those end that are under way, as many as there is
+// refuse makes Submit refuse requests from now on, and cancels the requests that are under way, as many as there is
 // room for. Call it before each turn, until none is under way.
 func (e *Engine) refuse() {
 	if !e.refuses {
@@ -348,8 +348,8 @@ func (e *Engine) refuse() {
 	e.cancelled = e.cancelFrom(e.cancelled)
 }
 
-// cancelFrom cancels the requests from that slot of the table on, as many as there is room for, and returns where it
-// goes on.
+// cancelFrom cancels requests in the table's slots from next on, or from 0 if a request to cancel has been added since.
+// It skips requests that are ending already, stops when the batch is full, and returns the slot to go on with.
 func (e *Engine) cancelFrom(next int) int {
 	t := &e.table
 	if t.begun {
@@ -367,8 +367,8 @@ func (e *Engine) cancelFrom(next int) int {
 	return next
 }
 
-// Refuses reports whether the engine takes no requests, and so cancels those that are under way. Any thread may call
-// it.
+// Refuses reports whether the engine refuses requests. Then it has cancelled those under way, or is about to. Any
+// thread may call it.
 func (e *Engine) Refuses() bool { return e.mail.Closed() }
 
 // Close: the ring ends when no request is under way.
@@ -381,8 +381,8 @@ func (e *Engine) Close() error {
 	return err
 }
 
-// drain ends all requests that are under way, and what their completions begin, and returns when each has
-// completed. Requests of other threads are refused from now on.
+// drain calls refuse, and blocks the engine's thread until each request that is under way has completed. The error is
+// the kernel's: requests may still be under way then.
 func (e *Engine) drain() error {
 	for e.refuse(); e.table.underWay() > 0; e.refuse() {
 		e.kicked.Store(false)
@@ -393,7 +393,7 @@ func (e *Engine) drain() error {
 	return nil
 }
 
-// closeMail refuses the requests of other threads from now on. Requests that are in the mailbox are over.
+// closeMail closes the mailbox, which then refuses requests. Those that are in it complete with ECANCELED.
 func (e *Engine) closeMail() {
 	for m := e.mail.TakeLast(); m != nil; {
 		late := m.Value
@@ -403,11 +403,11 @@ func (e *Engine) closeMail() {
 	}
 }
 
-// deinit ends the engine's ring. No request may be under way, but tasks may be queued: they wait for the next init.
-// Requests that come from now on are refused, and requests that are in the mailbox are over.
+// deinit closes the mailbox as closeMail does, waits for threads that are in wakeup, which use the ring, and closes the
+// ring. No request may be under way.
 func (e *Engine) deinit() {
 	e.closeMail()
-	for e.waking.Load() != 0 { // it holds the ring's event for a moment
+	for e.waking.Load() != 0 { // threads in wakeup still use the ring
 		runtime.Gosched()
 	}
 	e.receiving.Store(nil)

@@ -23,9 +23,9 @@ var (
 	)
 )
 
-// Engines do the input and output of a program. There is one engine for each worker of the schedulers that they are
-// attached to. If there is no such worker, there is one on a separate thread. Engines open files, connections and
-// listeners, which fibers and goroutines may use alike.
+// Engines do the input and output of a program. Each worker of the schedulers that they are attached to has an engine.
+// If none runs when one is needed, one starts on a separate thread; see NewOfContexts for the exception. Package
+// fiberio opens files, connections and listeners with Engines, for fibers and goroutines alike.
 type Engines struct {
 	options  Options
 	contexts bool // they belong to contexts: no engine has a separate thread
@@ -41,14 +41,14 @@ type Engines struct {
 // New returns engines that have not begun: see Attach. Close must be called at the end.
 func New(options Options) *Engines { return &Engines{options: options} }
 
-// NewOfContexts returns engines that begin and end with contexts. They need no Close.
+// NewOfContexts returns engines that begin and end with contexts: no Close is needed. While none runs, Here fails.
 func NewOfContexts(options Options) *Engines { return &Engines{options: options, contexts: true} }
 
-// Attach gives each worker of schedulers that are made of cfg afterwards an engine, which begins and ends with the
-// worker. It replaces cfg.Device, so it must be called before sched.New, and schedulers that exist already get nothing.
-// Workers without a thread of their own, see sched.Config.Device, have none: their fibers use an engine on a separate
-// thread, as goroutines do. If an engine cannot be had, sched.New returns the error, which wraps ErrUnavailable,
-// ErrDriver or ErrClosed, or is the kernel's.
+// Attach sets cfg.Device, so that each worker of a scheduler made from cfg has an engine. The engine begins and ends
+// with its worker. Call Attach before sched.New: it does not change schedulers that exist. If an engine cannot begin,
+// sched.New returns the error, which wraps ErrUnavailable, ErrDriver or ErrClosed, or is the kernel's. Workers without
+// a thread of their own have no engine, see sched.Config.Device. Their fibers use the other engines in turn, as
+// goroutines do, see Here.
 func (s *Engines) Attach(cfg *sched.Config) {
 	cfg.Device = func(w *sched.Worker) (sched.Device, error) {
 		e, err := s.Open(w)
@@ -59,7 +59,7 @@ func (s *Engines) Attach(cfg *sched.Config) {
 	}
 }
 
-// Open makes the engine of a worker, on its thread.
+// Open makes an engine for w. It must be called on the thread of w. Its errors are those that Attach names.
 func (s *Engines) Open(w *sched.Worker) (*Engine, error) {
 	e := &Engine{set: s, worker: w}
 	if err := e.init(s.options); err != nil {
@@ -75,10 +75,10 @@ func (s *Engines) Open(w *sched.Worker) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends all operations that are under way with ErrClosed, and the engine that has a separate thread, for which it
-// waits. Later operations that would have to wait return ErrClosed. Engines of workers end with their workers; their
-// operations end as soon as the worker, between two tasks, looks for completions. It may be called more than once, and
-// by several at once. It blocks its caller, a fiber its thread too. The error is always nil.
+// Close has all operations return ErrClosed: those under way, and later ones that would have to wait. Engines of
+// workers end with their workers. Their operations end when the worker, between two tasks, next looks for completions.
+// If an engine has a separate thread, Close ends it, and waits for that: this blocks the thread of a fiber, too. Close
+// may be called more than once, and by several at once. The error is always nil.
 func (s *Engines) Close() error {
 	s.mu.Lock()
 	s.closed.Store(true)
@@ -110,13 +110,13 @@ func (s *Engines) engines() []*Engine {
 	return nil
 }
 
-// add makes an engine known to goroutines. The caller holds mu, and the Engines are not closed.
+// add makes e known to Here, Close and Stats. The caller holds mu, and the Engines are not closed.
 func (s *Engines) add(e *Engine) {
 	list := append(slices.Clone(s.engines()), e)
 	s.list.Store(&list)
 }
 
-// remove undoes add.
+// remove undoes add. It locks mu.
 func (s *Engines) remove(e *Engine) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,9 +124,9 @@ func (s *Engines) remove(e *Engine) {
 	s.list.Store(&list)
 }
 
-// Here is the engine for the caller: its worker's, if it is a fiber and its worker has one of s; else the engine whose
-// turn it is. If there is none, it starts one on a separate thread. It may be called from anywhere. The error is
-// ErrClosed when there can be no engine any more, ErrUnavailable, ErrDriver, or the kernel's.
+// Here returns the engine of the caller's worker, if the caller is a fiber and s has that engine; else the next engine
+// of s. If s has none, it starts one on a separate thread, and blocks its caller's thread until then. Any thread may
+// call it. The error is ErrClosed after Close, see also NewOfContexts, or ErrUnavailable, ErrDriver, or the kernel's.
 func (s *Engines) Here() (*Engine, error) {
 	if s.closed.Load() {
 		return nil, errEnginesClosed
@@ -142,7 +142,7 @@ func (s *Engines) Here() (*Engine, error) {
 	return s.startAlone()
 }
 
-// startAlone starts an engine on a separate thread, unless there is one by now.
+// startAlone returns the engine on a separate thread, and starts it if need be. For contexts it fails. It locks mu.
 func (s *Engines) startAlone() (*Engine, error) {
 	if s.contexts {
 		return nil, errNoContextRuns
@@ -166,7 +166,7 @@ func (s *Engines) startAlone() (*Engine, error) {
 	return e, nil
 }
 
-// runAlone is the loop of an engine on a separate thread.
+// runAlone makes the caller's thread the engine's, and serves it until Close. It sends the error of init to started.
 func (e *Engine) runAlone(started chan<- error) {
 	defer close(e.ended)
 	runtime.LockOSThread()
@@ -187,8 +187,8 @@ func (e *Engine) runAlone(started chan<- error) {
 // Options describes engines. The zero value is fine.
 type Options struct {
 	Driver   Driver
-	Requests int // that are handed to the kernel at a time at most; 0: 256, and never more than 32,768
-	Buffers  int // of 2 KB, which hold what has come on connections until it is read; 0: 4,096; less than 0: none
+	Requests int // in one call of the kernel, at most; 0 or less: 256; more than 32,768: 32,768
+	Buffers  int // of 2 KB, for bytes that connections have received and no caller has read; 0: 4,096; below 0: none
 }
 
 // mostRequests is how many requests the kernel takes at a time.
@@ -220,7 +220,7 @@ type Stats struct {
 	Held      uint64 // buffers that hold what has come and has not been read, now
 }
 
-// Stats may be called from anywhere. They are the numbers of the engine's last turn.
+// Stats returns the counts as they were after the engine's last turn, and Held as it is now. Any thread may call it.
 func (e *Engine) Stats() Stats {
 	s := e.counts.load()
 	if b := e.receiving.Load(); b != nil {

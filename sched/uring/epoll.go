@@ -98,7 +98,7 @@ func (e *epoll) close() {
 
 func (e *epoll) can(Ability) bool { return false }
 
-// counts takes each system call for an enter, those by which requests are tried included.
+// counts returns in Enters how many system calls the engine's thread has made, also those by which it tries requests.
 func (e *epoll) counts() Stats { return e.count }
 
 // room is how many requests can be staged before the next turn.
@@ -114,7 +114,7 @@ func (e *epoll) stage(op Entry) bool {
 
 func (e *epoll) wake() { writeEvent(e.event) }
 
-// ready asks the kernel if that was not done lately. What it finds is for the next turn.
+// ready looks for events if it knows no work, requests wait, and its last look is old. The next turn serves them.
 func (e *epoll) ready() bool {
 	if len(e.staged) > 0 || e.found > 0 {
 		return true
@@ -130,6 +130,8 @@ func (e *epoll) turn(limit time.Duration) ([]Completion, error) { return e.carry
 
 func (e *epoll) idle(limit time.Duration) ([]Completion, error) { return e.carryOut(limit, true) }
 
+// carryOut is turn or, if idle is true, idle. It looks for events if it may wait. It also looks if requests wait and
+// either nothing is done or the last look is old. It does not look while events that it has found are left.
 func (e *epoll) carryOut(limit time.Duration, idle bool) ([]Completion, error) {
 	e.done = e.done[:0]
 	e.submit()
@@ -146,7 +148,7 @@ func (e *epoll) carryOut(limit time.Duration, idle bool) ([]Completion, error) {
 	return e.done, nil
 }
 
-// wait fetches events, and waits for the first one until limit has passed.
+// wait fetches events. It waits for the first as proxy.idle does if idle is true, else as proxy.turn. It may find none.
 func (e *epoll) wait(limit time.Duration, idle bool) error {
 	call, timeout := uintptr(unix.SYS_EPOLL_PWAIT), uintptr(0)
 	switch {
@@ -186,7 +188,7 @@ func (e *epoll) wait(limit time.Duration, idle bool) error {
 
 func (e *epoll) provide(count, size int) (*Buffers, error) { return nil, syscall.EINVAL }
 
-// submit tries what is staged, and has wait what cannot be done now.
+// submit tries each staged request. It parks those that the kernel cannot carry out now, and completes the others.
 func (e *epoll) submit() {
 	e.count.Submitted += uint64(len(e.staged))
 	for _, op := range e.staged {
@@ -204,8 +206,8 @@ func (e *epoll) submit() {
 // parked is no result of a system call.
 const parked = math.MinInt32
 
-// park has a request wait in the list of its descriptor, and epoll watch that. It returns parked, or the error of
-// epoll_ctl(2).
+// park puts a request into the list of its descriptor, where it waits for events, and has epoll watch the descriptor.
+// It returns parked, or -errno if epoll_ctl(2) fails: -EINVAL for a kind of file that epoll does not know.
 func (e *epoll) park(op Entry, events uint32) int32 {
 	for int(op.FD) >= len(e.files) {
 		e.files = append(e.files, make([][]*epollRequest, max(64, len(e.files)))...)
@@ -233,7 +235,7 @@ func (e *epoll) park(op Entry, events uint32) int32 {
 	return parked
 }
 
-// serve tries again what waits for the files that the kernel has named.
+// serve takes the events that wait has found. It tries the requests that wait for them, and counts wake-ups.
 func (e *epoll) serve() {
 	for _, event := range e.events[:e.found] {
 		if event.Fd == int32(e.event) {
@@ -245,8 +247,8 @@ func (e *epoll) serve() {
 	e.found = 0
 }
 
-// tryAgain tries what waits for a descriptor. Where a request finds that it is still too early, those behind it that
-// wait for the same need not try.
+// tryAgain tries the requests of a descriptor that wait for one of events; after an error or a hang-up, all. If one
+// must still wait for EPOLLIN or EPOLLOUT, that event lets no request behind it try.
 func (e *epoll) tryAgain(fd int32, events uint32) {
 	if events&(unix.EPOLLERR|unix.EPOLLHUP) != 0 {
 		events = ^uint32(0)
@@ -277,7 +279,7 @@ func (e *epoll) finish(r *epollRequest, result int32) {
 	e.free = append(e.free, r)
 }
 
-// cancel ends the request of that number.
+// cancel ends the waiting request of that number. It returns 0, or -ENOENT if no such request waits, as a ring does.
 func (e *epoll) cancel(id uint64) int32 {
 	r := e.waiting[id]
 	if r == nil {
@@ -333,7 +335,7 @@ func (e *epoll) call(trap, a, b, c, d, f uintptr) int32 {
 	}
 }
 
-// poll returns which of the events, or of the events that are always reported, the descriptor has; or -EAGAIN.
+// poll returns which of events, POLLERR and POLLHUP the descriptor has now. It returns -EAGAIN if none, or -errno.
 func (e *epoll) poll(fd int32, events uint32) int32 {
 	*e.polled, *e.atOnce = unix.PollFd{Fd: fd, Events: int16(events)}, unix.Timespec{}
 	result := e.call(

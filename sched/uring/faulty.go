@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// faulty is a proxy that does to its engine whatever a kernel may do, and far more often. It stands before another
-// proxy, which does the work. Build with the tag iofaults, and all engines have one: so every test of connections and
-// files is one of these faults as well.
+// faulty is a proxy that makes faults: it does what a kernel may do, but far more often. Another proxy does the work.
+// With the build tag iofaults, each engine has a faulty proxy. Then every test of connections and files also tests how
+// the code deals with these faults.
 //
 //	short     reads and writes transfer less than they could
-//	again     an operation ends with EAGAIN, before it has begun
-//	signal    or with EINTR
-//	end       a multishot request ends although more is to come; a receive, with ENOBUFS as well
+//	again     a read, write or accept ends with EAGAIN, before it has begun
+//	signal    or it ends with EINTR
+//	end       a multishot request ends although more is to come; a receive may end with ENOBUFS
 //	late      completions come some turns later; those of one request stay in their order
 //	full      stage has no room
-//	nothing   a turn does not wait, and has nothing
-//	unable    the proxy lacks abilities
+//	nothing   a turn does not wait, and may return nothing
+//	unable    the proxy lacks abilities other than Files
 //
 // FIBERLAB_IO_FAULTS chooses some of them by name, and FIBERLAB_SEED repeats a run.
 type faulty struct {
@@ -81,7 +81,7 @@ func withFaults(p proxy) proxy {
 	return f
 }
 
-// rolls reports whether to make a fault of that kind now, once in n times.
+// rolls reports whether to make a fault of that kind now: at random, once in n calls on average, if kind is chosen.
 func (f *faulty) rolls(kind string, n int) bool {
 	return f.random.IntN(n) == 0 && faultKinds()[kind]
 }
@@ -124,7 +124,7 @@ func (f *faulty) idle(limit time.Duration) ([]Completion, error) {
 	return f.collect(limit, f.proxy.idle)
 }
 
-// collect is a turn. What it returns now and what is late is chosen anew each time.
+// collect calls turn, the proxy's turn or idle. It returns some completions, chosen at random; the others stay late.
 func (f *faulty) collect(limit time.Duration, turn func(time.Duration) ([]Completion, error)) ([]Completion, error) {
 	if len(f.late) > 0 || limit != 0 && f.rolls("nothing", 8) {
 		turn, limit = f.proxy.turn, 0
@@ -151,8 +151,8 @@ func (f *faulty) collect(limit time.Duration, turn func(time.Duration) ([]Comple
 	return f.out, nil
 }
 
-// came takes a completion of the other proxy. If this one has ended a multishot request, the last completion that has
-// not been returned looks like its last one, or it is out of buffers.
+// came takes a completion c of the other proxy, and cancels some multishot requests. It hides their ECANCELED: the
+// request's last late completion becomes its last one; without one, c gets EAGAIN or, for a receive, ENOBUFS.
 func (f *faulty) came(c Completion) {
 	op, many := f.many[c.id]
 	switch ending := f.ending[c.id]; {

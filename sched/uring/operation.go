@@ -9,9 +9,9 @@ import (
 	"fiberlab/sched/park"
 )
 
-// Operation is an operation that one fiber or goroutine waits for, and may give up. It serves one operation after
-// another, without an allocation: it must not be copied, and only one caller at a time may use it. The zero value is
-// ready.
+// Operation is what a fiber or goroutine uses to wait for an operation of an engine, and to give it up. One caller at a
+// time may use it, for one operation after another: only the first ones allocate. Nudge may be called at any time. It
+// must not be copied. The zero value is ready.
 type Operation struct {
 	Request
 	result Completion
@@ -20,7 +20,7 @@ type Operation struct {
 	// it is over before Await returns: so it never meets the next operation.
 	cancel *Request
 
-	left atomic.Int32 // completions that the waiter waits for: of the request, and of cancel
+	left atomic.Int32 // completions that the waiter waits for: of the request, and of cancel; in WaitFor: 1 while it waits
 
 	mu        sync.Mutex      // for parker and engine, which only the waiter changes
 	parker    park.Parker     // of the present waiter, or of the last one
@@ -30,8 +30,8 @@ type Operation struct {
 
 // Ending decides when the waiter for an operation gives it up.
 type Ending interface {
-	// Ended returns why the wait is over, or nil and when it has to be asked again at the latest; the zero time is
-	// never. If the answer changes before, Operation.Nudge wakes the waiter. The waiter calls it.
+	// Ended returns an error if the wait is over. If not, it returns when the waiter must call it again at the latest; the
+	// zero time is never. What changes the answer must call Operation.Nudge afterwards. Only the waiter calls Ended.
 	Ended() (again time.Time, why error)
 }
 
@@ -40,13 +40,13 @@ type endless struct{}
 
 func (endless) Ended() (time.Time, error) { return time.Time{}, nil }
 
-// Await submits op to e, and blocks its caller until op is over: a fiber, or a goroutine. All that op points to must
-// stay in its place for that long. When end says so, op is cancelled; Await still returns only when the kernel is done
-// with it.
+// Await submits op to e, and blocks its caller, a fiber not its thread, until op is over. All that op points to must
+// stay in its place for that long. When end.Ended returns an error, Await cancels op, or does not submit it. Even then
+// it returns only when the kernel is done with op.
 //
-// The error is why op has not been carried out: end's answer, or ErrClosed if the engine has ended. If op was quicker
-// than its end, there is no error: then the completion is what the kernel says, and the bytes, or the descriptor, that
-// came are the caller's. An error of the kernel is in the completion.
+// The error says why op has not been carried out. It is the error of Ended, or ErrClosed if e refuses requests or has
+// ended. If op completes before it is cancelled, the error is nil; the bytes or the descriptor that came are the
+// caller's. An error of the kernel is in the Completion.
 func (a *Operation) Await(e *Engine, op Entry, end Ending) (Completion, error) {
 	fiber := a.attend(e)
 	if fiber != nil && !e.Mine() { // its own scheduler does not see the engine
@@ -85,9 +85,9 @@ func (a *Operation) Await(e *Engine, op Entry, end Ending) (Completion, error) {
 	return a.result, nil
 }
 
-// WaitFor blocks its caller until arrived returns true, or until end says so: then it returns why. It is for what comes
-// by a request of e that is internal and completes again and again: what makes arrived true calls Nudge afterwards.
-// While the caller waits, e counts one more operation.
+// WaitFor blocks its caller, a fiber not its thread, until arrived returns true, or until end.Ended returns an error,
+// which it returns. It serves callers that wait for the next completion of an internal request of e. What makes arrived
+// true must call Nudge afterwards. While the caller waits, e counts one more operation.
 func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
 	fiber := a.attend(e)
 	if fiber != nil && !e.Mine() {
@@ -112,8 +112,8 @@ func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
 	return nil
 }
 
-// waited counts the operation down that WaitFor has counted. On the engine's thread the worker looks next whether
-// anything is left; on another one the caller has it look.
+// waited ends the count of an operation that WaitFor began. If e is Idle then, its worker must look whether anything is
+// left. On e's thread it looks next in any case; a caller on another thread kicks e for that.
 func (e *Engine) waited() {
 	e.running.Add(-1)
 	if e.Idle() && !e.Mine() {
@@ -121,7 +121,7 @@ func (e *Engine) waited() {
 	}
 }
 
-// attend makes the caller the waiter for what e does. It returns nil if that is a goroutine.
+// attend makes the caller the waiter of a, for e. It returns the calling fiber, or nil if the caller is a goroutine.
 func (a *Operation) attend(e *Engine) park.Scheduled {
 	if a.Completed == nil {
 		a.Completed = a.over
@@ -142,20 +142,20 @@ func (a *Operation) attend(e *Engine) park.Scheduled {
 	return fiber
 }
 
-// over counts a completion. The waiter goes on with the last one.
+// over takes a completion of the request, on the engine's thread. It stores c, and wakes the waiter if none is left.
 func (a *Operation) over(c Completion) {
 	a.result = c
 	a.count()
 }
 
 func (a *Operation) count() {
-	waiter, e := a.parker, a.engine // from the last completion on, there may be another one
+	waiter, e := a.parker, a.engine // read first: after the last completion, another waiter may use a
 	if a.left.Add(-1) == 0 {
 		e.unpark(waiter)
 	}
 }
 
-// giveUp has the request cancelled.
+// giveUp submits the request that cancels the operation. The waiter calls it, and then waits for both.
 func (a *Operation) giveUp(e *Engine) {
 	if a.cancel == nil {
 		a.cancel = &Request{Internal: true, Cancels: &a.Request, Completed: func(Completion) { a.count() }}
@@ -167,8 +167,8 @@ func (a *Operation) giveUp(e *Engine) {
 	}
 }
 
-// Nudge has the waiter, if there is one, ask once more whether the wait has ended. It may be called from anywhere, and
-// does not block.
+// Nudge wakes the waiter, if there is one. The waiter then asks once more whether the wait has ended. Any thread may
+// call Nudge, which does not block.
 func (a *Operation) Nudge() {
 	if a.left.Load() == 0 {
 		return
@@ -192,8 +192,8 @@ func (e *Engine) Do(op Entry) (Completion, error) {
 	return a.Await(e, op, endless{})
 }
 
-// Unseen calls wait, which blocks the caller until other fibers or goroutines have gone on. The scheduler of a fiber
-// does not see what these wait for, so it must not take that for a deadlock.
+// Unseen calls wait, which blocks the caller until others have gone on. For a fiber it counts a blocking call for that
+// time: the fiber's scheduler does not see what the others wait for, and must not report a deadlock.
 func Unseen(wait func()) {
 	if fiber, ok := park.Current().(park.Scheduled); ok {
 		elsewhere := &fiber.Shared().BlockingCalls

@@ -20,14 +20,14 @@ type Feature struct {
 	Why     string // what it is good for, or why it is missing
 }
 
-// Report says by what the engines of this process do input and output, and why.
+// Report says which driver Auto takes in this process, and why.
 type Report struct {
 	Driver   Driver    // what Auto takes: Uring or Epoll
 	Reason   error     // why that is not Uring: it wraps ErrUnavailable; nil if it is
 	Features []Feature // of io_uring, the missing ones included
 }
 
-// String names the driver, and says why it is that one.
+// String names the driver. If that is not Uring, it also says why.
 func (r Report) String() string {
 	if r.Reason != nil {
 		return fmt.Sprintf("driver %v: %v", r.Driver, r.Reason)
@@ -35,9 +35,8 @@ func (r Report) String() string {
 	return fmt.Sprintf("driver %v", r.Driver)
 }
 
-// Probe opens a ring, enters it, asks the kernel what it has, and closes it. If there is none to be had, the report
-// says why: an old kernel, a container's filter, the administrator, an emulator. It may be called from anywhere, and
-// does not wait.
+// Probe opens a ring, enters it, asks the kernel what it has, and closes it. If that fails, the report says why: an old
+// kernel, a container's filter, the administrator, an emulator. It may be called from anywhere, and does not wait.
 func Probe() Report {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

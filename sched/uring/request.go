@@ -7,21 +7,21 @@ import "fiberlab/internal/queue"
 type Request struct {
 	Entry
 
-	// Completed is called on the engine's thread for each completion, and must not block. The request is over if the
-	// completion has not more.
+	// Completed is called on the engine's thread for each completion, and must not block. After a completion whose More
+	// returns false, the request is over.
 	Completed func(Completion)
 
 	// Internal requests, such as requests to cancel others, do not keep a context from stopping.
 	Internal bool
 
-	Ending bool // it is to end, or has nothing to be ended
+	Ending bool // an engine that ends need not cancel it: that is under way, or it is a cancellation
 
 	Cancels *Request // OpCancel: what it is to end. That must not begin anew before this request is over
 
 	message queue.Message[*Request] // for the mailbox of the engine
 }
 
-// counted is 1 if the engine must not stop before the request is over, and 0 if it may.
+// counted is how much r adds to submitted and running, which keep a context from stopping: 0 if internal, else 1.
 func (r *Request) counted() int64 {
 	if r.Internal {
 		return 0
@@ -29,8 +29,8 @@ func (r *Request) counted() int64 {
 	return 1
 }
 
-// table has the requests that are under way. A completion finds its request by a number that is not used again soon: so
-// a completion that comes for a request that is over finds none. For the engine's thread only.
+// table has the requests that are under way. A completion finds its request by a number that is not used again soon.
+// After the request is over, that number finds none. For the engine's thread only.
 type table struct {
 	slots []slot
 	free  []uint32

@@ -33,7 +33,7 @@ type ring struct {
 
 	// The kernel's counters, in memory that it shares.
 	collected *uint32 // completions that have been collected: only this thread changes it
-	completed *uint32 // that there have been
+	completed *uint32 // completions so far: the kernel changes it
 	flags     *uint32 // ringTaskWork, ringOverflow
 }
 
@@ -78,7 +78,7 @@ const (
 	OpCancel  Op = C.FIBERLAB_CANCEL
 )
 
-// How is a set of ways in which a request is carried out.
+// How is a set of bits. Multishot: the request may complete many times. Provided: the kernel takes one of its buffers.
 type How uint16
 
 const (
@@ -109,8 +109,8 @@ func (c Completion) Err() error {
 	return nil
 }
 
-// openRing opens a ring of the calling thread for that many staged requests, rounded up to a power of two, without
-// the set-up flags of without. It returns an error of explain.
+// openRing opens a ring of the calling thread, with room for that many staged requests, rounded up to a power of two.
+// The ring has none of the IORING_SETUP flags in without. The error is one of explain.
 func openRing(requests int, without uint32) (*ring, error) {
 	entries := uint(1) << bits.Len(uint(max(requests, 1)-1))
 	var c *C.struct_fiberlab_ring
@@ -138,7 +138,7 @@ func openRing(requests int, without uint32) (*ring, error) {
 	}, nil
 }
 
-// close may wait for what cannot be cancelled.
+// close ends the ring. The kernel may cancel what is under way only after the call: see fiberlab_ring_close.
 func (r *ring) close() {
 	C.fiberlab_ring_close(r.c)
 	if r.buffers != nil {
@@ -200,10 +200,10 @@ func (r *ring) ready() bool {
 
 func (r *ring) wake() { writeEvent(r.event) }
 
-// idle crosses into C twice, and waits in between.
+// idle makes a turn, waits if that leaves nothing to do, and makes another one. During the wait the thread has no P.
 func (r *ring) idle(limit time.Duration) ([]Completion, error) {
 	wakes := r.c.wakes
-	// A wake-up that this turn collects would otherwise end no wait: it has been used up.
+	// If this turn has collected a wake-up, idle must not wait: that wake-up would not end the wait.
 	if done, err := r.turn(0); len(done) > 0 || err != nil || r.c.wakes != wakes || r.toSubmit() {
 		return done, err
 	}
@@ -223,7 +223,7 @@ func (r *ring) counts() Stats {
 	return Stats{uint64(r.c.enters), uint64(r.c.submitted), uint64(r.c.collected), uint64(r.c.wakes), 0}
 }
 
-// Both arrays are structs of C that Go sees as its own: a difference in size or place does not compile.
+// Go uses structs of C as Entry and Completion: if a size or an offset differs, the program does not compile.
 const (
 	_ = -(unsafe.Sizeof(Entry{}) ^ unsafe.Sizeof(C.struct_fiberlab_request{}))
 	_ = -(unsafe.Offsetof(Entry{}.How) ^ unsafe.Offsetof(C.struct_fiberlab_request{}.how))
@@ -233,13 +233,13 @@ const (
 	_ = -(unsafe.Offsetof(Completion{}.Flags) ^ unsafe.Offsetof(C.struct_fiberlab_done{}.flags))
 )
 
-// batch says for how many completions a wait should wait. Where they come quickly, a thread that is woken for each of
-// them sleeps and wakes each time, and hands the kernel one request at a time. Where they come slowly, a wait for more
-// than one would only make the first one late.
+// batch decides for how many completions a wait waits. If they come quickly and each one wakes the thread, the thread
+// sleeps and wakes for each, and hands the kernel one request at a time. If they come slowly, a wait for more than one
+// only delays the first.
 //
-// So the batch watches how quickly they come and how many requests they are for. As many callers wait for answers, so a
-// wait for a small part of them makes each of them wait a little longer than it does anyway. The zero value asks for
-// none.
+// So batch measures how quickly they come, and for how many requests. About so many callers wait for answers. If the
+// thread waits for a small part of these answers, each caller waits only a little longer. The zero value asks for no
+// more than the first completion.
 type batch struct {
 	rate int // completions in shortLimit, times rateUnit: a moving average
 	last clock.Instant
@@ -251,8 +251,8 @@ type batch struct {
 }
 
 const (
-	// shortLimit is how long a wait for more than one completion takes at most if fewRequests are active, or less;
-	// where more are it may be longer.
+	// shortLimit is how long a wait for more than one completion takes at most if no more than fewRequests are active.
+	// With more active requests the limit grows in proportion, up to longLimit.
 	shortLimit  = 60 * time.Microsecond
 	fewRequests = 50
 	longLimit   = 8 * shortLimit
@@ -262,15 +262,15 @@ const (
 	activeInterval = clock.Instant(10 * time.Millisecond)
 )
 
-// plan returns how many completions to wait for beside what the submitted requests bring at once, and for how long at
-// most. 0 is to wait for any. A wake-up by another thread may wait for that long as well.
+// plan returns how many completions to wait for, beside those that the submitted requests bring at once, and for how
+// long at most. If more is 0, the turn waits for the first one. A wake-up by another thread may come that much later.
 func (b *batch) plan() (more int, limit time.Duration) {
 	limit = min(max(shortLimit, shortLimit*time.Duration(b.active)/fewRequests), longLimit)
 	more = b.rate * int(limit/shortLimit) / rateUnit
 	return min(more, b.active/4, largestBatch), limit
 }
 
-// came says that a wait has ended now with these completions, and how many of them were to come at once.
+// came notes that a wait has ended now with the completions done, and that prompt of them were to come at once.
 func (b *batch) came(done []Completion, prompt int, now clock.Instant) {
 	since := max(now-b.last, clock.Instant(shortLimit/rateUnit))
 	b.last = now
@@ -282,7 +282,7 @@ func (b *batch) came(done []Completion, prompt int, now clock.Instant) {
 	}
 }
 
-// count counts the requests that have completions.
+// count adds the requests of done to counted, each at most once in an interval.
 func (b *batch) count(done []Completion) {
 	for _, c := range done {
 		slot := uint32(c.id) // of the engine's table: small numbers

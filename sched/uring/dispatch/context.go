@@ -22,7 +22,7 @@ var (
 	ErrStarted = errors.New("sched/uring: the context runs already: Join waits until it has stopped")
 	// ErrNilTask is returned for a task without Run. It wraps sched.ErrNilTask.
 	ErrNilTask = fault.Of(sched.ErrNilTask, "sched/uring: no task was given: set Run")
-	// ErrFull is returned by TrySubmit if as many tasks wait to begin as Options.Tasks allows. It wraps sched.ErrFull.
+	// ErrFull is returned by TrySubmit if as many tasks are queued as Options.Tasks allows. It wraps sched.ErrFull.
 	ErrFull = fault.Of(
 		sched.ErrFull, "sched/uring: the task queue is full: try again later, or call Submit, which waits",
 	)
@@ -30,7 +30,7 @@ var (
 	ErrNoContexts = fault.Of(
 		sched.ErrNoWorkers, "a negative number: ask for 1 or more, or for 0, one for each processor",
 	)
-	// ErrNoThread is returned by Start if the fibers of Options.Fibers have no thread of their own.
+	// ErrNoThread is returned by Start and Loop if Options.Fibers gives the worker no thread of its own.
 	ErrNoThread = errors.New(
 		"sched/uring: no thread for an engine: choose sched.Stealing, or another backend than goroutine")
 	// ErrNotMade is returned by methods of a Context or a Scheduler that is the zero value, or nil.
@@ -46,14 +46,14 @@ type Options struct {
 	// Workers, Device, MaxQueued and GiveUpAfter itself.
 	Fibers sched.Config
 
-	// Panicked is called when a task panics, on the task's fiber; the context goes on. If it is nil, a report goes to
-	// stderr.
+	// Panicked is called on the task's fiber when a task panics; the context goes on. If it is nil, a report goes to
+	// stderr. Panics of tasks that a task has started go to Fibers.Panicked instead, if that is set.
 	Panicked func(value any, stack []byte)
 }
 
 // Context is an engine with a thread, and with fibers that run its tasks. A task that waits, for input and output or
-// for anything else, is suspended, and the thread does other things. A task stays with its context, and what it asks
-// for comes back to the ring that it was submitted to.
+// for anything else, is suspended, and the thread does other things. A task stays with its context, and a completion
+// comes to the engine that took the request.
 //
 // A context that is used alone stops itself when nothing is left. Then no task is queued, neither a task nor what it
 // has started is suspended, and no input or output is under way. It can be started again.
@@ -73,7 +73,7 @@ type contextRun struct {
 	scheduler *sched.Scheduler // with one worker
 	device    *contextDevice   // and its device
 	stop      *fibersync.Latch // open: it is to stop
-	over      *fibersync.Latch // open: it has, and err is set
+	over      *fibersync.Latch // open: it has stopped, and err is set
 	err       error
 }
 
@@ -106,13 +106,13 @@ func newContext(id int, options Options, engines *uring.Engines) *Context {
 // numbers. Reports and the name of the context's thread have it behind Options.Fibers.Name.
 func (c *Context) ID() int { return c.id }
 
-// Engines are what tasks of the context open files and connections by. They have the context's engine while it runs,
-// and no other: between two runs, what is opened or used by them returns ErrClosed.
+// Engines returns the engines by which tasks open files and connections. While the context runs, they have its engine,
+// and no other. While it does not run, an operation that needs an engine returns uring.ErrClosed.
 func (c *Context) Engines() *uring.Engines { return c.engines }
 
-// Submit queues a task, before or after Start; a task that is queued when the context has stopped, or just stops,
-// begins after the next Start. It may be called from anywhere. If the queue is full, it blocks its caller until a task
-// has begun: a fiber not its thread, so tasks may submit to their own context. It returns ErrNilTask.
+// Submit queues a task, before or after Start. If the context has stopped, or is about to stop, the task begins after
+// the next Start. Submit may be called from anywhere. While the queue is full, it blocks its caller. It blocks a fiber,
+// not its thread, so tasks may submit to their own context. If t.Run is nil, it returns ErrNilTask.
 func (c *Context) Submit(t TopLevel) error { return c.submit(context.Background(), task{TopLevel: t}) }
 
 // SubmitContext is Submit that gives up when ctx is done before there is room, and returns context.Cause(ctx). If there
@@ -124,7 +124,7 @@ func (c *Context) SubmitContext(ctx context.Context, t TopLevel) error {
 	return c.submit(ctx, task{TopLevel: t})
 }
 
-// TrySubmit is Submit that never blocks: it returns ErrFull if the queue is full, and ErrNilTask.
+// TrySubmit is Submit that never blocks: if the queue is full, it returns ErrFull.
 func (c *Context) TrySubmit(t TopLevel) error { return c.submit(atOnce, task{TopLevel: t}) }
 
 // Pending is how many tasks are queued. It may be called from anywhere.
@@ -152,15 +152,15 @@ func (c *Context) submit(ctx context.Context, t task) error {
 	return nil
 }
 
-// wakeup has the context look for tasks, and at the stop rule, if it runs.
+// wakeup wakes the context, if that runs, to look for tasks and test the stop rule. Any thread may call it.
 func (c *Context) wakeup() {
 	if r := c.run.Load(); r != nil {
 		r.device.Engine.Kick()
 	}
 }
 
-// Start runs the context on a new thread, and returns when it runs; it does not wait for tasks. It returns ErrStarted,
-// ErrNoThread, an error of sched.New, or an error that wraps ErrUnavailable.
+// Start starts the context on a new thread, and returns when that thread runs; it does not wait for tasks. It returns
+// ErrStarted, ErrNoThread, or an error of sched.New, which may wrap ErrUnavailable or ErrDriver of package uring.
 func (c *Context) Start() error {
 	if err := c.begin(); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (c *Context) Start() error {
 	return nil
 }
 
-// begin is Start of a context whose tasks wait for openQueue.
+// begin is Start, but no task begins before openQueue. It locks mu.
 func (c *Context) begin() error {
 	if !c.made() {
 		return ErrNotMade
@@ -221,15 +221,15 @@ func (c *Context) openQueue() {
 	c.wakeup()
 }
 
-// end ends a run that is to stop.
+// end waits until r is to stop, and then closes its scheduler. A separate goroutine calls it for each run.
 func (c *Context) end(r *contextRun) {
 	r.stop.Wait()
 	r.err = r.scheduler.Close()
 	r.over.CountDown()
 }
 
-// notifyStop has the context stop. Tasks that are queued stay there; tasks that have begun, and what they have started,
-// come to their ends first. It may be called from anywhere, more than once.
+// notifyStop tells the context, which must have been started, to stop. Queued tasks stay in the queue. Tasks that have
+// begun, and what they have started, end first. Any thread may call it, even more than once, but no two at once.
 func (c *Context) notifyStop() { c.run.Load().notifyStop() }
 
 func (r *contextRun) notifyStop() {
@@ -239,12 +239,12 @@ func (r *contextRun) notifyStop() {
 	}
 }
 
-// Join blocks its caller until the context has stopped, a fiber not its thread. A context that was never started has.
-// It returns an error that wraps sched.ErrInTask to a task of the context itself, which would wait for its own end.
+// Join waits until the context has stopped. It blocks a fiber, not its thread. If the context was never started, it
+// returns nil. In a task of the context, which would wait for itself, it returns an error that wraps sched.ErrInTask.
 func (c *Context) Join() error { return c.JoinContext(context.Background()) }
 
-// JoinContext is Join that gives up when ctx is done, and returns context.Cause(ctx): the context goes on. It returns
-// sched.ErrNilContext if ctx is nil.
+// JoinContext is Join that gives up when ctx is done, and then returns context.Cause(ctx); c goes on running. It
+// returns sched.ErrNilContext if ctx is nil.
 func (c *Context) JoinContext(ctx context.Context) error {
 	if !c.made() {
 		return ErrNotMade
@@ -265,9 +265,9 @@ func (c *Context) JoinContext(ctx context.Context) error {
 	return r.err
 }
 
-// contextDevice is the engine of a context as its worker sees it. The worker's loop is the context's: it runs tasks,
-// polls the engine now and then, and waits in it when there is nothing to run. What is here adds the rounds of the task
-// queue, and the stop rule.
+// contextDevice is the engine of a context, as the device of its worker. The worker's loop runs tasks, polls the device
+// now and then, and waits in it when there is nothing to run. contextDevice adds the rounds of the task queue, and the
+// stop rule: see taskQueue and nothingLeft. Only the worker's thread calls the methods below.
 type contextDevice struct {
 	*uring.Engine
 	context *Context
@@ -283,13 +283,13 @@ var _ sched.Device = (*contextDevice)(nil)
 // Ready implements sched.Device.
 func (d *contextDevice) Ready() bool { return d.context.tasks.ready() || d.Engine.Ready() }
 
-// Poll implements sched.Device: it begins a round, and polls the engine.
+// Poll implements sched.Device: it begins a round, if one can begin, and polls the engine.
 func (d *contextDevice) Poll() {
 	d.context.tasks.round(d.begin)
 	d.Engine.Poll()
 }
 
-// begin queues runNext as a task of the worker's own, which runs it on a fiber.
+// begin queues next on the worker, which calls runNext on a fiber.
 func (d *contextDevice) begin() {
 	if err := d.run.scheduler.TryEnqueueOn(0, d.next); err != nil {
 		panic(err) // the worker takes what it gives to itself until it ends
@@ -303,8 +303,8 @@ func (d *contextDevice) runNext() {
 	d.context.tasks.next().run(d.context.options.Panicked)
 }
 
-// Wait implements sched.Device: it begins a round, or waits if there is none to begin. The stop rule is tested before:
-// the wait would not end.
+// Wait implements sched.Device. If a round can begin, it begins that, polls the engine, and does not wait. Otherwise it
+// tests the stop rule, and then waits. The test comes first, as nothing may ever end the wait.
 func (d *contextDevice) Wait(limit time.Duration, brief bool) {
 	if d.context.tasks.ready() {
 		d.Poll()
@@ -316,14 +316,14 @@ func (d *contextDevice) Wait(limit time.Duration, brief bool) {
 	d.Engine.Wait(limit, brief)
 }
 
-// nothingLeft is the stop rule: no task is queued, none is suspended, no input or output is under way. No task runs:
-// the worker is about to wait.
+// nothingLeft is the stop rule: the queue is open and empty, no caller waits for room in it, nothing is suspended, and
+// no input or output is under way. No task runs: the worker calls nothingLeft when it is about to wait.
 func (d *contextDevice) nothingLeft() bool {
 	tasks := d.context.tasks
 	return tasks.open.Load() && tasks.empty() && !d.anySuspended() && d.Engine.Idle()
 }
 
-// anySuspended reports whether a top-level task is suspended, or anything that such tasks have started.
+// anySuspended reports whether a top-level task is suspended, or what such tasks have started is suspended or queued.
 func (d *contextDevice) anySuspended() bool {
 	if d.alive > 0 {
 		return true

@@ -46,15 +46,15 @@ func NewScheduler(n int, options Options) (*Scheduler, error) {
 	return s, nil
 }
 
-// Engines are what tasks open files and connections by, each by the engine of its context. They have no other engines.
-// See [Context.Engines].
+// Engines returns the engines of the contexts, by which tasks open files and connections. A task uses the engine of its
+// own context. The engines begin and end with Loop: see [Context.Engines].
 func (s *Scheduler) Engines() *uring.Engines { return s.engines }
 
 // Submit gives a task to the context whose turn it is, before or during Loop. It may be called from anywhere. If the
-// queue of that one is full, it blocks its caller as [Context.Submit] does. It returns ErrNilTask.
+// queue of that one is full, it blocks its caller as [Context.Submit] does. It returns ErrNilTask if t.Run is nil.
 func (s *Scheduler) Submit(t TopLevel) error { return s.SubmitContext(context.Background(), t) }
 
-// SubmitContext is Submit that gives up as [Context.SubmitContext] does, with its errors.
+// SubmitContext is Submit, but gives up when ctx is done, as [Context.SubmitContext] does. It returns the same errors.
 func (s *Scheduler) SubmitContext(ctx context.Context, t TopLevel) error {
 	if ctx == nil {
 		return fmt.Errorf("sched/uring: submit: %w", sched.ErrNilContext)
@@ -75,8 +75,8 @@ func (s *Scheduler) SubmitContext(ctx context.Context, t TopLevel) error {
 
 func (s *Scheduler) made() bool { return s != nil && len(s.contexts) > 0 }
 
-// taskEnded counts a task that has ended. The lock is held until Loop has been woken: it cannot miss that between its
-// look at the count and its wait.
+// taskEnded counts down live: a task has ended, or could not be submitted. It wakes Loop if none is left. It locks mu
+// while it does both, so Loop cannot miss the wake-up between its look at live and its wait.
 func (s *Scheduler) taskEnded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,11 +85,11 @@ func (s *Scheduler) taskEnded() {
 	}
 }
 
-// Loop starts the contexts, waits until all tasks have ended, those included that tasks submit, and stops the contexts,
-// which wait for what the tasks have started. What goroutines have under way by the engines ends with ErrClosed then.
-// Afterwards tasks can be submitted and Loop be called again. It blocks its caller, a fiber not its thread; a task of
-// the scheduler must not call it. If a context cannot start, no task begins, and all stay queued. Loop returns the
-// errors of [Context.Start].
+// Loop starts the contexts, waits until all tasks have ended, and stops the contexts. It also waits for tasks that
+// tasks submit, and for what tasks have started. Operations that goroutines have under way by the engines then end with
+// ErrClosed. Afterwards tasks can be submitted, and Loop can be called again. It blocks its caller: a fiber, not its
+// thread. A task of the scheduler must not call it. If a context cannot start, no task begins, and all stay queued.
+// Loop returns the errors of [Context.Start] and [Context.Join].
 func (s *Scheduler) Loop() error {
 	if !s.made() {
 		return ErrNotMade
@@ -108,7 +108,7 @@ func (s *Scheduler) Loop() error {
 	return stop(s.contexts)
 }
 
-// stop ends the contexts, which run, and waits for them.
+// stop stops contexts, which must have been started, waits until all have stopped, and returns the errors of Join.
 func stop(contexts []*Context) error {
 	for _, c := range contexts {
 		c.notifyStop()

@@ -16,19 +16,19 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// taskQueue holds top-level tasks that have not begun, in the order of their submission. It has room for some. Any
-// thread may put tasks into it; the thread of the engine takes them, a round at a time.
+// taskQueue holds top-level tasks that have not begun, in the order of their submission. At most limit tasks wait for a
+// round, see newTaskQueue. Any thread may put tasks into it; only the engine's thread takes them, a round at a time.
 type taskQueue struct {
 	room *admission.Room
 
-	mu     sync.Mutex // held for moments, and no fiber parks while it is
+	mu     sync.Mutex // held for moments; no fiber parks while it holds mu
 	tasks  queue.Queue[task]
 	length atomic.Int64
 
 	open atomic.Bool // rounds may begin
 
 	_       [2]cpu.CacheLinePad // submitters write what is above, the engine's thread what follows
-	present queue.Queue[task]   // of the present round, that have not begun; for the thread of the engine
+	present queue.Queue[task]   // tasks of the round that have not begun; for the engine's thread
 	begun   atomic.Uint64       // how many tasks rounds have taken out: their places are free
 }
 
@@ -47,9 +47,9 @@ func newTaskQueue(limit int) *taskQueue {
 // atOnce stands for a context whose waits end before they begin.
 var atOnce context.Context
 
-// put queues a task. If the queue is full, it blocks its caller until there is room, a fiber not its thread; callers
-// get room in the order in which they came. If ctx is done before, it returns context.Cause(ctx). With atOnce it
-// returns ErrFull at once instead.
+// put queues a task. If the queue is full, or other callers wait for room, put waits for room, in the order of arrival.
+// The wait blocks a fiber, not its thread. If ctx is done first, put returns context.Cause(ctx). If ctx is atOnce, put
+// returns ErrFull instead of waiting. Any thread may call put.
 func (q *taskQueue) put(ctx context.Context, t task) error {
 	err := q.room.TryTake(true)
 	if err != nil && ctx != atOnce {
@@ -65,19 +65,19 @@ func (q *taskQueue) put(ctx context.Context, t task) error {
 	return nil
 }
 
-// empty reports whether no task is queued, and no caller waits for room or is about to queue a task.
+// empty reports whether no task waits for a round, and no caller waits for room or is about to queue a task.
 func (q *taskQueue) empty() bool { return q.len() == 0 && q.room.Empty() }
 
-// len is how many tasks there are.
+// len returns how many tasks wait for a round. Any thread may call it.
 func (q *taskQueue) len() int { return int(q.length.Load()) }
 
-// ready reports whether a round can begin: there are tasks, and all tasks of the round before have begun. For the
-// thread of the engine.
+// ready reports whether a round can begin: open is set, tasks wait for a round, and all tasks of the last round have
+// begun. Only the engine's thread may call it.
 func (q *taskQueue) ready() bool { return q.present.Empty() && q.open.Load() && q.len() > 0 }
 
-// round makes the tasks that are queued now the present round, if it can begin, and calls begin once for each, which
-// has next called later. Tasks that are submitted from then on are for the next round: so input and output have their
-// turn, however many tasks there are. For the thread of the engine.
+// round begins a round if ready returns true: all queued tasks become the present round. For each of them it calls
+// begin, which must cause one call of next, later. Tasks that are submitted from now on wait for the next round: so
+// input and output have their turn, however many tasks there are. Only the engine's thread may call it.
 func (q *taskQueue) round(begin func()) {
 	if !q.ready() {
 		return
@@ -97,14 +97,14 @@ func (q *taskQueue) round(begin func()) {
 // next takes the task of the present round that has waited longest. For the thread of the engine.
 func (q *taskQueue) next() task { return q.present.Pop() }
 
-// TopLevel is a task as a program submits it. It returns nothing: it passes its results on itself. It may
-// wait, and is suspended then. If it calls Goexit, the program ends, as any task's Goexit ends it.
+// TopLevel is a task as a program submits it. Run returns no value, so it must store or send its results. When the task
+// waits, it is suspended. If it calls runtime.Goexit, the program ends, as it does for any task.
 type TopLevel struct {
 	Run       func()
 	BeforeEnd func() // runs when Run has returned, panicked or called Goexit, on the same fiber; may be nil
 }
 
-// run calls the functions of t. It reports a panic of either, and in each case counts the task as ended last, once.
+// run calls Run, then BeforeEnd, and reports their panics. Last, in any case, it counts t as ended, if t.of is not nil.
 func (t task) run(panicked func(value any, stack []byte)) {
 	if t.of != nil {
 		defer t.of.taskEnded()
@@ -125,7 +125,7 @@ func report(panicked func(value any, stack []byte), f func()) {
 	f()
 }
 
-// toStderr reports a panic where the program has not said how.
+// toStderr writes a task's panic to stderr. A context calls it if its Options.Panicked is nil.
 func toStderr(value any, stack []byte) {
 	fmt.Fprintf(os.Stderr, "sched/uring: a task has panicked: %v\n\n%s", value, stack)
 }

@@ -13,19 +13,19 @@ import (
 	"fiberlab/sched/uring"
 )
 
-// Conn is a connection by TCP or by a UNIX socket. Fibers and goroutines may use it, several at the same time: one
-// reads and one writes, others wait for their turn. What blocks blocks its caller alone, a fiber not its thread.
+// Conn is a connection by TCP or by a UNIX socket. Several fibers and goroutines may use it at the same time: one reads
+// and one writes, others wait for their turn. A call that waits blocks a fiber, not its thread.
 //
-// A call that waits ends when the connection is closed, or when its deadline passes, also if it is set later.
-// Errors are *net.OpError, as package net has them: they wrap net.ErrClosed, os.ErrDeadlineExceeded or the error of the
-// system call; ErrClosed if its Engines have been closed. The end of what the peer sends is io.EOF.
+// A call that waits ends when the connection is closed, or when its deadline passes, even one that is set later. Errors
+// are *net.OpError, as in package net. They wrap net.ErrClosed, os.ErrDeadlineExceeded, the error of a system call, or
+// uring.ErrClosed if the Engines have been closed. Read returns io.EOF at the end of what the peer sends.
 //
-// The engine of the first caller that reads or writes serves the connection from then on: fibers of that worker are
-// served best.
+// The engine of the first caller that reads or writes serves the connection. Fibers of this engine's worker are served
+// best. When this engine has ended, the engine of the next caller replaces it.
 //
-// A fiber that waits in Read or Write must not hold a lock of package sync, which would block its whole thread if
-// another fiber of it wanted it. Package crypto/tls holds some: on fibers a connection with TLS may be used by one
-// fiber at a time, and not by several fibers of one worker.
+// A fiber that waits in Read or Write must not hold a lock of package sync: another fiber of its thread that wants the
+// lock would block both. Package crypto/tls holds such locks in Read and Write. So only one fiber at a time should use
+// a connection with TLS; docs/uring.md says when two may share it.
 type Conn struct {
 	d             descriptor
 	inbox         *inbox
@@ -68,7 +68,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, c.readError(err)
 }
 
-// readError is why nothing has been read, as Read returns it.
+// readError turns an error of receive into the one that Read returns. nil stays nil, and so does io.EOF before Close.
 func (c *Conn) readError(err error) error {
 	switch {
 	case err != nil && c.d.isClosing(): // it may be why
@@ -92,7 +92,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return n, c.writeError(err)
 }
 
-// writeError is why not all has been written, as Write returns it; nil stays nil.
+// writeError turns an error of send into the one that Write returns. nil stays nil.
 func (c *Conn) writeError(err error) error {
 	if err != nil && c.d.isClosing() { // it may be why
 		err = net.ErrClosed
@@ -100,9 +100,9 @@ func (c *Conn) writeError(err error) error {
 	return c.failed("write", systemCall("write", err))
 }
 
-// Close implements net.Conn. Calls that wait, and later ones, end with net.ErrClosed. It shuts the connection down,
-// also for processes to which its descriptor has been given. It waits until the kernel is done with the descriptor, see
-// SetLinger. A second call returns net.ErrClosed.
+// Close implements net.Conn. Calls that wait, later calls and a second Close return net.ErrClosed. If a call or request
+// still uses the descriptor, Close shuts the connection down, in other processes too, unless SetLinger has set 0. It
+// blocks its caller, a fiber not its thread, until the kernel is done with the descriptor, see SetLinger.
 func (c *Conn) Close() error {
 	if !c.ok() {
 		return syscall.EINVAL
@@ -166,7 +166,7 @@ func (c *Conn) failed(op string, err error) error {
 	return failed
 }
 
-// control calls f, a system call of that name that does not block, while the descriptor is open.
+// control calls f while the descriptor is open. f makes the system call that name says, which must not block.
 func (c *Conn) control(op, name string, f func(fd int) error) error {
 	if !c.ok() {
 		return syscall.EINVAL
@@ -182,8 +182,8 @@ func (d *descriptor) control(name string, f func(fd int) error) error {
 	return systemCall(name, f(d.fd))
 }
 
-// receive waits for bytes to come and puts them into p, which has room for at least one. The caller is the user of the
-// side that reads. The error is io.EOF, the error with which the side has ended, or the kernel's.
+// receive puts what has come into p, which is not empty, and waits if nothing has come. The caller has locked
+// c.d.reading. The error is io.EOF, an error of the side's Ended, uring.ErrClosed or the kernel's.
 func (c *Conn) receive(p []byte) (int, error) {
 	p = p[:min(len(p), uring.MostAtOnce)]
 	n, err, ok := c.inbox.receive(p)
@@ -197,7 +197,7 @@ func (c *Conn) receive(p []byte) (int, error) {
 	return n, nil
 }
 
-// receiveOnce is receive by a separate operation. None of the inbox must be under way.
+// receiveOnce is receive without the inbox, which must have no request under way.
 func (c *Conn) receiveOnce(p []byte) (int, error) {
 	n, err := c.d.reading.try(unix.SYS_RECVFROM, p, c.inbox.streams.Load())
 	if err == unix.EAGAIN {
@@ -206,7 +206,7 @@ func (c *Conn) receiveOnce(p []byte) (int, error) {
 	return c.receivedOnce(n, err, p)
 }
 
-// receivedOnce is what receiveOnce returns that has put n bytes into p.
+// receivedOnce returns err if it is not nil, or io.EOF if n is 0. Otherwise it returns n, and has the inbox note n.
 func (c *Conn) receivedOnce(n int, err error, p []byte) (int, error) {
 	if err != nil {
 		return 0, err
@@ -226,11 +226,11 @@ func (c *Conn) receiveNow(p []byte) (int, error) {
 	return n, err
 }
 
-// largeSend is how many bytes one Write has at least to be sent as a stream is, on any connection.
+// largeSend is the size from which a Write begins with a system call on any connection, not only on one that streams.
 const largeSend = 16 << 10
 
-// send has the kernel take all of p. The caller is the user of the side that writes. It returns how much the kernel has
-// taken, and why that is not all.
+// send waits until the kernel has taken all of p. The caller has locked c.d.writing. send returns how many bytes the
+// kernel has taken. If they are fewer than len(p), the error says why.
 func (c *Conn) send(p []byte) (sent int, err error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -243,14 +243,14 @@ func (c *Conn) send(p []byte) (sent int, err error) {
 	return sent, err
 }
 
-// rawConn lends the descriptor of a Conn or a Listener.
+// rawConn is what SyscallConn of a Conn or a Listener returns.
 type rawConn struct {
 	d      *descriptor
 	failed func(op string, err error) error
 }
 
-// SyscallConn implements syscall.Conn. Only Control of what it returns works, and its function must not block: the
-// engine reads and writes. Options of the socket are set so.
+// SyscallConn implements syscall.Conn. Control of its result sets options of the socket; the function that Control
+// calls must not block. Read and Write of its result return errors: only the engine reads and writes.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	if !c.ok() {
 		return nil, syscall.EINVAL
@@ -282,9 +282,9 @@ func (r rawConn) Write(func(uintptr) bool) error { return r.failed("raw-write", 
 
 var errRaw = fault.Of(errors.ErrUnsupported, "the engine reads and writes: use the connection's methods, or Control")
 
-// SetLinger sets what becomes of bytes at Close that the peer has not acknowledged. Less than 0: the kernel sends them
-// later, as at first. 0: they are dropped, and the peer's calls fail. More: Close waits for the peer, for up to so many
-// seconds. It blocks its caller, a fiber not its thread.
+// SetLinger sets what Close does with bytes that the peer has not acknowledged. Less than 0, the default: the kernel
+// sends them later. 0: the kernel drops them, and the peer's calls fail. More: Close waits for the peer, at most that
+// many seconds, and blocks its caller, a fiber not its thread.
 func (c *Conn) SetLinger(seconds int) error {
 	onoff := int32(1)
 	if seconds < 0 {

@@ -24,13 +24,13 @@ import (
 type descriptor struct {
 	fd      int
 	engines *uring.Engines
-	engine  atomic.Pointer[uring.Engine] // carries out all operations: that of the caller of the first one
-	uses    atomic.Int64                 // calls that have begun, and the bit closing
+	engine  atomic.Pointer[uring.Engine] // of its requests: that of the first caller; move replaces one that has ended
+	uses    atomic.Int64                 // calls and requests under way, and the bit closing
 
 	reading, writing side
 
-	connected bool             // Close tells the peer at once
-	gone      *fibersync.Event // fd is closed, and err is why not; made by the first Close
+	connected bool             // it is a connection: close tells the peer at once
+	gone      *fibersync.Event // signalled when fd is closed and err is set; made by the first close
 	err       error            // of close(2)
 	closes    func()           // if not nil, what close calls first
 	closed    func()           // if not nil, what is called when its last use has ended after close
@@ -40,7 +40,7 @@ type descriptor struct {
 // closing is set in uses by the first Close.
 const closing = 1 << 62
 
-// init makes d the owner of fd, which does not block.
+// init makes d the owner of fd, which is in non-blocking mode. The maker of d calls it before any other method.
 func (d *descriptor) init(engines *uring.Engines, fd int) {
 	d.fd, d.engines, d.shut = fd, engines, unix.Close
 	d.reading.of, d.reading.events = d, unix.POLLIN
@@ -61,8 +61,8 @@ func (d *descriptor) acquire() bool {
 	return false
 }
 
-// release undoes acquire. The last one after Close closes fd. It blocks neither a fiber nor the thread of an engine:
-// where close(2) waits for the peer, that call is a goroutine's.
+// release undoes acquire. The last release after close closes fd, by shut. For a file, shut may block the caller. If a
+// connection lingers, close(2) waits for the peer: then a goroutine calls shut, and no fiber or engine waits.
 func (d *descriptor) release() {
 	if d.uses.Add(-1) != closing {
 		return
@@ -85,8 +85,8 @@ func (d *descriptor) closeNow() {
 // isClosing reports whether Close has been called.
 func (d *descriptor) isClosing() bool { return d.uses.Load()&closing != 0 }
 
-// close ends the operations that are under way with net.ErrClosed, and closes the descriptor when the kernel is done
-// with them. It blocks its caller until then. Once it has been called it returns net.ErrClosed.
+// close makes operations under way return net.ErrClosed, and closes fd when the kernel is done with them. Until then it
+// blocks its caller, a fiber but not its thread. It returns close(2)'s error. Later calls return net.ErrClosed.
 func (d *descriptor) close() error {
 	if !d.acquire() {
 		return net.ErrClosed
@@ -101,7 +101,7 @@ func (d *descriptor) close() error {
 	}
 	d.reading.Nudge()
 	d.writing.Nudge()
-	// Their end may take a while. With a linger of 0, the peer is to get a reset.
+	// Operations may take a while to end: tell the peer of the close now. With a linger of 0, it is to get a reset.
 	if d.connected && d.uses.Load() > closing+1 && linger(d.fd) != 0 {
 		_ = unix.Shutdown(d.fd, unix.SHUT_RDWR)
 	}
@@ -113,7 +113,7 @@ func (d *descriptor) close() error {
 	return nil
 }
 
-// home is the engine of the descriptor.
+// home returns the engine of the descriptor. The first call sets it by Engines.Here, whose error it returns.
 func (d *descriptor) home() (*uring.Engine, error) {
 	if e := d.engine.Load(); e != nil {
 		return e, nil
@@ -128,7 +128,7 @@ func (d *descriptor) home() (*uring.Engine, error) {
 	return e, nil
 }
 
-// move gives a descriptor whose engine has ended another one, if there is one.
+// move replaces the descriptor's engine from, which has ended, by Engines.Here. It returns false if there is no other.
 func (d *descriptor) move(from *uring.Engine) bool {
 	to, err := d.engines.Here()
 	return err == nil && to != from && (d.engine.CompareAndSwap(from, to) || d.engine.Load() != from)
@@ -145,8 +145,8 @@ type side struct {
 	moved    int // what its users have transferred by their own system calls since one of them yielded, see mostMoved
 }
 
-// lock makes the caller the user of the side, for which it waits. The error is net.ErrClosed, or
-// os.ErrDeadlineExceeded.
+// lock waits until no other caller uses the side, and makes its caller the user. It blocks a fiber, not its thread. If
+// it returns net.ErrClosed or os.ErrDeadlineExceeded, the caller is not the user, and must not call unlock.
 func (s *side) lock() error {
 	if s.of == nil || !s.of.acquire() {
 		return net.ErrClosed
@@ -174,8 +174,8 @@ func (s *side) Ended() (time.Time, error) {
 	return s.deadline.ended()
 }
 
-// operate carries out op on the descriptor for the user of the side, who waits for it. It returns the result of the
-// system call; the error is the kernel's, why the side has ended, or ErrClosed.
+// operate carries out op on the descriptor, and blocks its caller, the user of the side, until op is over. It returns
+// the result of the system call. Errors come from the kernel, from Ended and from Engines.Here, or are uring.ErrClosed.
 func (s *side) operate(op uring.Entry) (int, error) {
 	d := s.of
 	op.FD = int32(d.fd)
@@ -194,7 +194,7 @@ func (s *side) operate(op uring.Entry) (int, error) {
 		switch {
 		case c.Result >= 0:
 			return int(c.Result), nil
-		// old kernels do not wait for all descriptors that do not block
+		// an old kernel returns EAGAIN for some non-blocking descriptors, and does not wait
 		case c.Result == -int32(unix.EAGAIN) && op.Op != uring.OpPoll:
 			if _, err := s.operate(uring.Entry{Op: uring.OpPoll, Flags: s.events}); err != nil {
 				return 0, err
@@ -219,8 +219,8 @@ func (s *side) transfer(op uring.Op, p []byte) (int, error) {
 // address is where the bytes of p are. They must be pinned.
 func address(p []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(p))) }
 
-// mostMoved is how many bytes a fiber transfers by its own system calls before it yields. Each call counts as callMoves
-// bytes, too.
+// mostMoved is how many bytes the users of a side transfer by their own system calls before one of them yields. Each
+// call adds callMoves bytes to the count. A goroutine does not yield.
 const (
 	mostMoved = 2 << 20
 	callMoves = 4 << 10
@@ -229,8 +229,8 @@ const (
 // mostNow is how many bytes one of these calls transfers: as long as it takes, the thread keeps its P.
 const mostNow = 1 << 20
 
-// try makes the system call recvfrom or sendto with p, which is not empty, without blocking, if the caller should make
-// one. Otherwise, and if nothing can be transferred now, the error is EAGAIN: the caller makes a request then.
+// try makes the system call trap, recvfrom or sendto, with p, which is not empty, for the user of the side. It does not
+// block, but may yield. It returns EAGAIN if direct returns false or nothing can be transferred: then make a request.
 func (s *side) try(trap uintptr, p []byte, streams bool) (int, error) {
 	if !s.direct(streams) {
 		return 0, unix.EAGAIN
@@ -241,16 +241,16 @@ func (s *side) try(trap uintptr, p []byte, streams bool) (int, error) {
 	return n, err
 }
 
-// direct reports whether the user of the side should first make a system call that does not block. That is quicker than
-// a request for a stream, whose bytes take longer to copy than a batch saves, and for callers that are no fibers of the
-// engine's thread.
+// direct reports whether the user of the side should try a system call that does not block before it makes a request.
+// That is quicker on a stream: a copy of its bytes takes longer than a batch saves. It is also quicker if the caller is
+// not a fiber of the engine's thread. direct returns false if home returns an error.
 func (s *side) direct(streams bool) bool {
 	e, err := s.of.home()
 	return err == nil && (streams || !e.Mine())
 }
 
-// beginCall counts a system call of the user of the side that does not block. Such calls do not park a fiber, so after
-// mostMoved bytes it yields.
+// beginCall counts a system call that does not block; the user of the side calls it before the call. Such calls do not
+// park a fiber, so after mostMoved bytes beginCall yields.
 func (s *side) beginCall() {
 	if s.moved += callMoves; s.moved < mostMoved {
 		return
@@ -261,8 +261,8 @@ func (s *side) beginCall() {
 	}
 }
 
-// tryNow makes the system call recvfrom or sendto, with p, which is not empty. It does not block: then the error is
-// EAGAIN. The thread keeps its P, so p should not be so long that other goroutines miss that.
+// tryNow makes the system call trap, recvfrom or sendto, with p, which is not empty. If the call would block, the error
+// is EAGAIN. The thread keeps its P during the call, so p should be short: other goroutines may need that P.
 func tryNow(trap uintptr, socket int, p []byte) (int, error) {
 	for {
 		at, length := uintptr(unsafe.Pointer(&p[0])), uintptr(len(p))
@@ -273,7 +273,7 @@ func tryNow(trap uintptr, socket int, p []byte) (int, error) {
 	}
 }
 
-// movedNow is what a system call returns that has transferred n bytes, or has failed.
+// movedNow returns n, the bytes that a system call has transferred, or errno if the call has failed.
 func movedNow(n uintptr, errno syscall.Errno) (int, error) {
 	if errno != 0 {
 		return 0, errno
@@ -281,7 +281,7 @@ func movedNow(n uintptr, errno syscall.Errno) (int, error) {
 	return int(n), nil
 }
 
-// systemCall adds the name of a system call to its error; other errors it leaves alone.
+// systemCall adds the name of a system call to err if err is a syscall.Errno. It returns any other err unchanged.
 func systemCall(name string, err error) error {
 	if errno, ok := err.(syscall.Errno); ok {
 		return os.NewSyscallError(name, errno)
@@ -295,8 +295,8 @@ type deadline struct{ at atomic.Int64 } // nanoseconds since epoch; 0: never
 // epoch has a reading of the monotonic clock, as all times that are compared with it.
 var epoch = time.Now()
 
-// set makes t the deadline; the zero time is never. By a Swap, see pollSubmit: the caller looks next whether something
-// waits.
+// set makes t the deadline; the zero time is never. It uses a Swap, since its caller calls Nudge next, which looks for
+// a waiter: see pollSubmit in package uring.
 func (d *deadline) set(t time.Time) {
 	if t.IsZero() {
 		d.at.Swap(0)
@@ -315,7 +315,7 @@ func (d *deadline) set(t time.Time) {
 	d.at.Swap(at)
 }
 
-// ended returns os.ErrDeadlineExceeded if the deadline has passed, or else when it will; the zero time is never.
+// ended returns os.ErrDeadlineExceeded if the deadline has passed, and otherwise the deadline; the zero time is never.
 func (d *deadline) ended() (time.Time, error) {
 	for {
 		at := d.at.Load()
@@ -326,13 +326,13 @@ func (d *deadline) ended() (time.Time, error) {
 		if time.Now().Before(t) {
 			return t, nil
 		}
-		if d.at.Load() == at { // it was not put off while it was yet to come
+		if d.at.Load() == at { // it has not been changed since
 			return time.Time{}, os.ErrDeadlineExceeded
 		}
 	}
 }
 
-// setDeadline sets the deadlines of sides, and has the callers look that wait there.
+// setDeadline sets the deadlines of sides, and wakes their waiters to look again. After close it returns net.ErrClosed.
 func (d *descriptor) setDeadline(t time.Time, sides ...*side) error {
 	if !d.acquire() {
 		return net.ErrClosed

@@ -15,9 +15,9 @@ import (
 )
 
 // Dial connects to address on a network, "tcp", "tcp4", "tcp6" or "unix", as net.Dial does. Package net looks names up
-// and connects, on a goroutine if the caller is a fiber; the engines carry the bytes. ctx bounds the call, and no more.
-// Dial blocks its caller, a fiber not its thread. The error is a *net.OpError of package net, or wraps
-// context.Cause(ctx) if ctx is done before, sched.ErrNilContext if ctx is nil, or the error of Engines.Here.
+// and connects, for a fiber on a goroutine; then the engines read and write. ctx ends the call, but not the connection.
+// Dial blocks its caller: a fiber, not its thread. The error is a *net.OpError of package net. Or it wraps
+// context.Cause(ctx) if ctx is done first, sched.ErrNilContext, or the error of Engines.Here.
 func Dial(ctx context.Context, s *uring.Engines, network, address string) (*Conn, error) {
 	engine := func() error {
 		_, err := s.Here()
@@ -37,9 +37,9 @@ func Dial(ctx context.Context, s *uring.Engines, network, address string) (*Conn
 	return newConn(s, fd, c.LocalAddr(), c.RemoteAddr()), nil
 }
 
-// Listen listens on a network, "tcp", "tcp4", "tcp6" or "unix", at address, as net.Listen does. ctx bounds the time
-// that it takes to look names up, for which it may block its caller, a fiber not its thread. It returns the errors that
-// Dial returns. The caller must close the listener.
+// Listen listens on a network, "tcp", "tcp4", "tcp6" or "unix", at address, as net.Listen does. While it looks names
+// up, it may block its caller: a fiber, not its thread. ctx ends only that. It returns the errors of Dial, but with the
+// error of Engines.Err instead of Here's. The caller must close the listener.
 func Listen(ctx context.Context, s *uring.Engines, network, address string) (*Listener, error) {
 	l, err := opened(ctx, s.Err, "listen", network, func() (net.Listener, error) {
 		var c net.ListenConfig
@@ -63,9 +63,9 @@ func Listen(ctx context.Context, s *uring.Engines, network, address string) (*Li
 	return newListener(s, fd, l.Addr()), nil
 }
 
-// opened calls open, which opens a socket by package net. It returns an error instead if ctx is nil, if Dial does not
-// know the network, or if ready returns one. For a fiber it calls open on a goroutine. That is no blocking call of
-// package fibersync, since package net keeps no thread while it waits: Config.MaxCalls does not apply.
+// opened calls open, which opens a socket by package net, for a fiber on a goroutine. It does not if ctx is nil, Dial
+// does not know the network, or ready returns an error. If open fails and ctx is done, the error wraps
+// context.Cause(ctx). Package net keeps no thread while it waits, so Config.MaxCalls does not apply.
 func opened[T any](
 	ctx context.Context, ready func() error, op, network string, open func() (T, error),
 ) (socket T, err error) {
@@ -105,7 +105,7 @@ func opened[T any](
 	return socket, &net.OpError{Op: op, Net: network, Err: err}
 }
 
-// another returns another descriptor of a socket, which does not block.
+// another returns a second descriptor of a socket of package net: it is in non-blocking mode. The caller must close it.
 func another(socket syscall.Conn) (fd int, err error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
@@ -122,7 +122,7 @@ func another(socket syscall.Conn) (fd int, err error) {
 // there, and then as often.
 const keepAlive = 15
 
-// setUp sets the options that package net sets for connections. Those that a listener accepts inherit its options.
+// setUp gives fd, a TCP listener, the options that package net sets for connections: accepted ones inherit them.
 func setUp(fd int) error {
 	for _, o := range []struct{ level, name, value int }{
 		{unix.IPPROTO_TCP, unix.TCP_NODELAY, 1},

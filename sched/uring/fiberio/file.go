@@ -18,9 +18,9 @@ import (
 	"fiberlab/sched/uring"
 )
 
-// File is an open file, or whatever else a name stands for: a directory, a pipe, a terminal. It is what *os.File is to
-// package os. Any number of fibers and goroutines may use it at once, its reads and writes wait as in package os, and
-// its errors are *fs.PathError. A fiber that waits blocks no thread.
+// File is an open file, directory, device, pipe or terminal. Its methods do what methods of *os.File do. Any number of
+// fibers and goroutines may use it at once. A fiber that waits blocks no thread, except in Close. Errors are
+// *fs.PathError. Only io.EOF, and os.ErrInvalid of a nil or zero File, are not wrapped.
 type File struct {
 	d    descriptor
 	name string
@@ -34,14 +34,14 @@ type File struct {
 
 // fileKind is how a file is read and written, and who holds its position.
 //
-// The File holds the position of a file on a disk, and names an offset to the kernel each time. It has to: on a full
-// disk a part of a request is transferred, and the rest fails. io_uring returns the part then, and leaves the kernel's
-// position where it was. The next request there would transfer the same part again.
+// The File holds the position of a file on a disk, and names an offset to the kernel each time, except for O_APPEND.
+// The reason is a full disk, where the kernel transfers a part of a request. io_uring returns that part, but leaves the
+// kernel's position where it was. The next request there would transfer the same part again.
 type fileKind int
 
 const (
 	kindDisk   fileKind = iota // regular files and disks: they never wait for another process
-	kindOther                  // directories, devices as /dev/zero, files of /proc without a position
+	kindOther                  // directories, devices such as /dev/zero, files of /proc without a position
 	kindStream                 // pipes and terminals: they have no position, and do not block
 )
 
@@ -55,11 +55,11 @@ func Create(ctx context.Context, s *uring.Engines, name string) (*File, error) {
 	return OpenFile(ctx, s, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-// OpenFile opens a file with flags and permissions as os.OpenFile does. It blocks its caller, a fiber not its thread.
+// OpenFile opens a file with flags and permissions as os.OpenFile does. It blocks its caller, but not a fiber's thread.
 // The error is a *fs.PathError: it wraps the error of the system call, context.Cause(ctx), sched.ErrNilContext if ctx
-// is nil, or what Here returns. ctx ends the wait for a reader of a named pipe that is opened for writing; an open that
-// waits for a disk goes on. A named pipe may be open for reading before a writer comes: then its first read waits for
-// one. The caller must close the file. Close of the Engines does not, but ends its operations.
+// is nil, or the error of Engines.Here. ctx ends the wait for a named pipe's reader; an open that waits for a disk goes
+// on. A named pipe opens for reading before a writer comes: then its first read waits for one. The caller must close
+// the file. Close of the Engines ends the file's operations, but does not close the file.
 func OpenFile(ctx context.Context, s *uring.Engines, name string, flag int, perm fs.FileMode) (*File, error) {
 	fd, err := open(ctx, s, name, flag, openMode(perm))
 	if err != nil {
@@ -69,7 +69,7 @@ func OpenFile(ctx context.Context, s *uring.Engines, name string, flag int, perm
 	f.d.init(s, fd)
 	f.d.shut = f.shut
 	f.identify()
-	if f.kind != kindStream { // io_uring would let some file systems say EAGAIN
+	if f.kind != kindStream { // else io_uring returns EAGAIN from some file systems
 		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flag&^unix.O_NONBLOCK)
 	}
 	return f, nil
@@ -78,8 +78,8 @@ func OpenFile(ctx context.Context, s *uring.Engines, name string, flag int, perm
 // pipeLooksApart is how long open waits before it looks again whether a pipe has a reader.
 const pipeLooksApart = 5 * time.Millisecond
 
-// open opens name without blocking, and returns the descriptor. A call that waits for the reader of a named pipe could
-// not be ended, so there is none: open looks again and again.
+// open opens name in non-blocking mode, and blocks its caller until it has the descriptor. It tries again until a named
+// pipe has a reader, unless flag has O_NONBLOCK: a system call that waits for one could not be cancelled.
 func open(ctx context.Context, s *uring.Engines, name string, flag int, mode uint32) (int, error) {
 	if ctx == nil {
 		return -1, sched.ErrNilContext
@@ -116,7 +116,7 @@ func isPipe(name string) bool {
 	return unix.Stat(name, &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFIFO
 }
 
-// openMode is the permissions of open(2) for perm.
+// openMode converts perm to the mode that open(2) takes.
 func openMode(perm fs.FileMode) uint32 {
 	mode := uint32(perm.Perm())
 	if perm&fs.ModeSetuid != 0 {
@@ -131,7 +131,7 @@ func openMode(perm fs.FileMode) uint32 {
 	return mode
 }
 
-// identify asks the kernel what has been opened.
+// identify asks the kernel what has been opened, and sets mode, size and kind.
 func (f *File) identify() {
 	var stat unix.Stat_t
 	_ = unix.Fstat(f.d.fd, &stat)
@@ -155,9 +155,9 @@ func (f *File) identify() {
 	}
 }
 
-// carryOut carries op out by the caller's engine, if the caller is a fiber and the engine does files; otherwise by
-// call, which fibers leave to a goroutine. A goroutine has nothing to save by an engine. After a signal it begins anew,
-// and if the engine has ended, another one is found.
+// carryOut hands op to the caller's engine, if the caller is a fiber and the engine does files. Otherwise it calls
+// call, on another goroutine if the caller is a fiber. It tries again after EINTR and EAGAIN, and with another engine
+// after ErrClosed. It blocks its caller, but not a fiber's thread. The error is the kernel's or Here's.
 func carryOut(s *uring.Engines, op uring.Entry, call func() (int, error)) (int, error) {
 	for {
 		e, err := s.Here()
@@ -188,7 +188,7 @@ func (f *File) ok() bool { return f != nil && f.d.engines != nil }
 // Name is the name by which the file was opened.
 func (f *File) Name() string { return f.name }
 
-// Read implements io.Reader: from the file's own position, or whatever has come if it has none.
+// Read implements io.Reader. It reads at the file's position. A pipe or terminal has none: Read waits for bytes.
 func (f *File) Read(p []byte) (int, error) {
 	if !f.ok() {
 		return 0, os.ErrInvalid
@@ -208,7 +208,7 @@ func (f *File) Read(p []byte) (int, error) {
 	return n, f.failed("read", err)
 }
 
-// Write implements io.Writer: at the file's own position, or at its end if it was opened with O_APPEND.
+// Write implements io.Writer. It writes at the file's position, or at the end if the file was opened with O_APPEND.
 func (f *File) Write(p []byte) (n int, err error) {
 	if !f.ok() {
 		return 0, os.ErrInvalid
@@ -244,8 +244,8 @@ func (f *File) Write(p []byte) (n int, err error) {
 
 func (f *File) appends() bool { return f.flag&os.O_APPEND != 0 }
 
-// transfer reads or writes once, and returns as soon as a byte has been transferred; nothing has at the end of a file.
-// The caller is the user of s, or of d.reading if the file has a position.
+// transfer reads into p or writes p once; p must not be empty. It waits for the first byte, and returns how many bytes
+// it has moved: 0 at the end of a file. The caller is the user of s: d.writing to write a stream, else d.reading.
 func (f *File) transfer(s *side, op uring.Op, p []byte) (int, error) {
 	if f.kind == kindStream {
 		return f.transferStream(s, op, p)
@@ -283,7 +283,7 @@ func (f *File) transfer(s *side, op uring.Op, p []byte) (int, error) {
 	return n, nil
 }
 
-// transferStream is transfer for what may wait for another process: an engine waits until the call need not.
+// transferStream is transfer for kindStream: the engine waits until the system call would not block.
 func (f *File) transferStream(s *side, op uring.Op, p []byte) (int, error) {
 	unfit := os.O_WRONLY
 	if op == uring.OpWrite {
@@ -303,7 +303,7 @@ func (f *File) transferStream(s *side, op uring.Op, p []byte) (int, error) {
 	}
 }
 
-// byCall is one transfer by an ordinary system call.
+// byCall reads or writes p once by an ordinary system call, which may block the thread.
 func byCall(fd int, op uring.Op, p []byte, offset int64) (n int, err error) {
 	switch {
 	case op == uring.OpRead && offset == uring.OwnPosition:
@@ -361,8 +361,8 @@ func (f *File) Stat() (info fs.FileInfo, err error) {
 	return info, f.failed("stat", err)
 }
 
-// Close ends the operations that are under way, which return fs.ErrClosed, and closes the descriptor when they have
-// ended. It blocks its caller until then, a fiber not its thread. A second call returns fs.ErrClosed.
+// Close makes calls that wait for a pipe, a terminal or their turn return fs.ErrClosed, waits for all others, and
+// closes the descriptor. close(2) may block the thread if no engine does files. A second call returns fs.ErrClosed.
 func (f *File) Close() error {
 	if !f.ok() {
 		return os.ErrInvalid
@@ -370,8 +370,8 @@ func (f *File) Close() error {
 	return f.failed("close", f.d.close())
 }
 
-// shut closes the descriptor, which is not in use. If the file may have been written to, the call may block, and a
-// fiber leaves it to its engine.
+// shut closes the descriptor, which must not be in use. If the file is open for writing, close(2) may block: a fiber
+// then leaves it to its engine, if that does files. In all other cases the caller's thread makes the call.
 func (f *File) shut(fd int) error {
 	if park.Current() != nil && f.flag&unix.O_ACCMODE != unix.O_RDONLY {
 		if e, err := f.d.engines.Here(); err == nil && e.Can(uring.Files) {
@@ -383,7 +383,7 @@ func (f *File) shut(fd int) error {
 	return unix.Close(fd)
 }
 
-// failed is err as the file reports it. The end of a file is io.EOF alone.
+// failed wraps err in a *fs.PathError, unless it is one, nil or io.EOF. For net.ErrClosed it wraps fs.ErrClosed.
 func (f *File) failed(operation string, err error) error {
 	switch {
 	case err == nil || err == io.EOF:

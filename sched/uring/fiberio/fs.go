@@ -15,9 +15,9 @@ import (
 	"fiberlab/sched/uring"
 )
 
-// ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller, a fiber not its thread. It
-// returns the errors of OpenFile. A file on a disk is read into memory of its size. When ctx is done, the read that is
-// under way ends.
+// ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller: a fiber, not its thread. It reads
+// a file on a disk into memory of its size. When ctx is done, a read of a pipe or terminal ends, and no other read
+// begins: the error wraps context.Cause(ctx). OpenFile and File.Read have the other errors.
 func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error) {
 	f, err := Open(ctx, s, name)
 	if err != nil {
@@ -34,8 +34,8 @@ func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error
 	return data, err
 }
 
-// readAll reads the file to its end, into memory of the size that it had. It does not believe a size beyond MostAtOnce
-// before it has found half of that.
+// readAll reads the file to its end, into memory of the size that the file had when it was opened. If that is more than
+// MostAtOnce, it begins with MostAtOnce, and at most doubles the memory each time that it is full.
 func (f *File) readAll() ([]byte, error) {
 	data := make([]byte, 0, max(512, min(f.size, uring.MostAtOnce)+1)) // one more byte finds the end
 	for {
@@ -62,7 +62,7 @@ func (f *File) readAll() ([]byte, error) {
 // a *File, or an *os.File for a directory: the kernel reads directories only by a system call, which no driver makes.
 func FS(s *uring.Engines, dir string) fs.FS { return tree{os.DirFS(dir), s, dir} }
 
-// tree leaves to plain what is not read by engines. Fibers have goroutines call that.
+// tree is what FS returns. Engines open and read its files; plain does all else, for a fiber on a goroutine.
 type tree struct {
 	plain   fs.FS
 	engines *uring.Engines
@@ -100,7 +100,7 @@ func (t tree) ReadFile(name string) ([]byte, error) {
 	return data, named(err, name)
 }
 
-// named has an error say the name by which the caller knows the file.
+// named returns err. If err is a *fs.PathError, named first sets its path to name, the file's name in the tree.
 func named(err error, name string) error {
 	if p, ok := err.(*fs.PathError); ok {
 		p.Path = name

@@ -14,11 +14,11 @@ import (
 // not ask the kernel for bytes that are there already.
 //
 // The request ends for many reasons: the peer has shut down, the engine has no buffer left, the connection streams, or
-// is closed. As long as it is under way nothing else may receive on the connection, or bytes would change places.
+// is closed. While it is under way, nothing else may receive on the connection: bytes would get out of order.
 //
-// A connection streams when more comes at a time than a piece holds. Pieces, and a copy of each, would then cost more
-// than they save. So the request ends, and the reader receives into its own memory, by one operation after another,
-// until one of them brings less than a piece.
+// A connection streams when one piece is full, or mostUnread pieces have arrived unread. Pieces, and a copy of each,
+// would then cost more than they save. So the request ends. A reader with room for a piece receives into its own
+// memory, by one operation after another, until one brings less than a piece; see receivedOnce.
 type inbox struct {
 	conn    *Conn
 	buffers *uring.Buffers // of the engine that the request was made of
@@ -41,7 +41,7 @@ type inbox struct {
 	end      error // no more will come: io.EOF, or the kernel's error
 }
 
-// mostUnread is how many pieces that are not full may be unread. When there are more, the request ends as for a stream:
+// mostUnread is how many pieces may arrive before the reader takes them. Then the request ends, as for a stream:
 // the peer has to wait as soon as the socket is full.
 const mostUnread = 16
 
@@ -66,9 +66,9 @@ func (in *inbox) receive(p []byte) (n int, err error, ok bool) {
 	return in.take(p), nil, true
 }
 
-// await waits until the reader, who has room for that many bytes, has a piece. The caller is the user of the side that
-// reads. It returns false if the caller should receive by itself. Then no request is under way, and either there can be
-// none, or the connection streams and there is room for more than a piece.
+// await waits until the caller, which is the user of the side that reads, has a piece. The caller has room for that
+// many bytes. The error is io.EOF, the kernel's, or why the side has ended. ok is false if the caller should receive by
+// itself. Then no request is under way: there can be none, or the connection streams and room is at least a piece.
 func (in *inbox) await(room int) (err error, ok bool) {
 	for in.read.count == 0 {
 		in.mu.Lock()
@@ -90,8 +90,8 @@ func (in *inbox) await(room int) (err error, ok bool) {
 	return nil, true
 }
 
-// receivedOnce notes that a separate operation has received n bytes, where there was room for so many. A stream ends
-// when that is less than a piece, and all that had come.
+// receivedOnce notes that a separate operation has received n bytes into room bytes of memory. From now on the
+// connection streams if n is a piece or more, or if it streamed before and n is room. Only the reader calls it.
 func (in *inbox) receivedOnce(n, room int) {
 	streams := in.streams.Load()
 	if now := n >= uring.BufferSize || streams && n == room; now != streams {
@@ -106,7 +106,7 @@ func (in *inbox) hasNews() bool {
 	return in.arrived.count > 0 || in.end != nil || !in.open && !in.stopping
 }
 
-// take moves bytes that the reader has to p, and gives the pieces back that are empty then.
+// take copies unread bytes from the reader's pieces into p, and gives emptied pieces back. It returns how many bytes.
 func (in *inbox) take(p []byte) (n int) {
 	for n < len(p) && in.read.count > 0 {
 		b := in.buffers.Bytes(in.read.first)[in.at:]
@@ -135,12 +135,12 @@ func (in *inbox) takeFirst() piece {
 	return p
 }
 
-// piece is an engine's piece that is in no inbox.
+// piece is one of an engine's buffers that was taken out of an inbox. Its holder reads it, and then gives it back.
 type piece struct {
 	engine  *uring.Engine
 	buffers *uring.Buffers
 	number  int32
-	at      int // what is before that has been read
+	at      int // how many of its bytes have been read
 }
 
 // bytes returns what has not been read. The bytes are valid until give.
@@ -155,8 +155,8 @@ func (p *piece) give() {
 	}
 }
 
-// begin makes the request. The inbox must be empty, and no request be under way. It returns false if there cannot be
-// one.
+// begin submits the request. Only the reader calls it, with an empty inbox and no request under way. It returns false
+// if the engine has no buffer now, or if the connection or the engine is closed.
 func (in *inbox) begin() bool {
 	e, err := in.conn.d.home()
 	if err != nil {
@@ -253,7 +253,7 @@ func (in *inbox) halt(off bool) {
 	}
 }
 
-// stopped is called when halt has been carried out.
+// stopped is called when stop is over, on the engine's thread or by halt. The reader may then begin the request again.
 func (in *inbox) stopped(uring.Completion) {
 	in.mu.Lock()
 	in.stopping = false

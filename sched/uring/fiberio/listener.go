@@ -20,7 +20,7 @@ type Listener struct {
 	addr   net.Addr
 	unlink string // the name of a UNIX socket, to be removed
 
-	ahead accepting // where the driver accepts connections before they are asked for
+	ahead accepting // connections that the driver accepts before Accept asks, if it can
 }
 
 var (
@@ -107,7 +107,7 @@ func (l *Listener) acceptOne() (int, error) {
 }
 
 // Close implements net.Listener. Calls of Accept that wait, and later ones, end with net.ErrClosed. The file of a UNIX
-// socket is removed. A second call returns net.ErrClosed.
+// socket is removed. Close waits until the kernel is done with the descriptor. A second call returns net.ErrClosed.
 func (l *Listener) Close() error {
 	if !l.ok() {
 		return syscall.EINVAL
@@ -134,7 +134,7 @@ func (l *Listener) SetDeadline(t time.Time) error {
 	return l.failed("set", l.d.setDeadline(t, &l.d.reading))
 }
 
-// failed is err as package net has it; nil stays nil.
+// failed returns err in a *net.OpError, as package net does; nil stays nil.
 func (l *Listener) failed(op string, err error) error {
 	if err == nil {
 		return nil
@@ -153,7 +153,7 @@ const mostAccepted = 64
 // acceptFlags are those of accept4(2).
 const acceptFlags = unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC
 
-// accepting has one request accept all connections that come to a listener. They wait here, until Accept takes them.
+// accepting makes one request that accepts all connections of a listener. They wait here, until Accept takes them.
 type accepting struct {
 	of *Listener
 
@@ -168,7 +168,7 @@ type accepting struct {
 	accept, cancel uring.Request
 }
 
-// take returns the connection that has waited longest, or why there will be none. It returns false if there is neither.
+// take returns the oldest connection, or else why the request has ended, once. It returns false if there is neither.
 func (a *accepting) take() (int, error, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -189,9 +189,9 @@ func (a *accepting) news() bool {
 	return len(a.waiting) > 0 || a.failed != nil || a.under == 0
 }
 
-// begin has e accept connections, unless that is under way or some wait here. It returns false if the caller should
-// accept one itself: no request is under way, so none can bring a connection, and e cannot carry one out. The
-// error is ErrClosed, or net.ErrClosed.
+// begin submits the accept request to e, unless a request is under way or connections wait here. It returns false if
+// the caller is to accept a connection itself: no request is under way, and e or the kernel cannot carry out this one.
+// The error is uring.ErrClosed if e takes no requests, or net.ErrClosed.
 func (a *accepting) begin(e *uring.Engine) (ahead bool, err error) {
 	d := &a.of.d
 	a.mu.Lock()
@@ -218,7 +218,7 @@ func (a *accepting) begin(e *uring.Engine) (ahead bool, err error) {
 	return true, nil
 }
 
-// accepted takes what has come, on the engine's thread.
+// accepted takes a completion of accept: a connection, or why there is none. The engine's thread calls it.
 func (a *accepting) accepted(c uring.Completion) {
 	d := &a.of.d
 	a.mu.Lock()
@@ -227,7 +227,7 @@ func (a *accepting) accepted(c uring.Completion) {
 		_ = unix.Close(int(c.Result))
 	case c.Result >= 0:
 		a.waiting = append(a.waiting, int(c.Result))
-	case errno == unix.EAGAIN: // an old kernel, which does not wait for descriptors that do not block
+	case errno == unix.EAGAIN: // an old kernel: it does not wait on a non-blocking descriptor
 		a.refused = true
 	case errno != unix.ECANCELED && errno != unix.ECONNABORTED && errno != unix.EINTR: // after these it begins again
 		a.failed = errno
@@ -244,7 +244,7 @@ func (a *accepting) accepted(c uring.Completion) {
 	}
 }
 
-// stop ends the request, if it is under way. The caller holds mu.
+// stop has the engine cancel the accept request, if that is under way. It does not wait. The caller holds mu.
 func (a *accepting) stop() {
 	if a.under == 0 || a.stopping {
 		return
@@ -260,6 +260,7 @@ func (a *accepting) stop() {
 	}
 }
 
+// stopped is called on the engine's thread when cancel is over.
 func (a *accepting) stopped(uring.Completion) {
 	a.mu.Lock()
 	a.under--
@@ -268,7 +269,7 @@ func (a *accepting) stopped(uring.Completion) {
 	a.of.d.reading.Nudge()
 }
 
-// close ends the request, and closes the connections that Accept has not returned.
+// close is for descriptor.close. It ends the request, and closes the connections that Accept has not returned.
 func (a *accepting) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 // order orders what has been sent before what is received, as package syscall does for all descriptors.
 var order byte
 
-// received reports bytes to the race detector that the kernel has written. What their sender did before it sent them
-// happened before.
+// received tells the race detector that the kernel has written p, which may be empty. To the detector, all that callers
+// of sending did before their calls happened before received returns.
 func received(p []byte) {
 	runtime.RaceAcquire(unsafe.Pointer(&order))
 	if len(p) > 0 {
@@ -19,7 +19,7 @@ func received(p []byte) {
 	}
 }
 
-// sending reports bytes to the race detector that the kernel is about to read, and to give to others.
+// sending tells the race detector that the kernel is about to read p, which may be empty, and to pass the bytes on.
 func sending(p []byte) {
 	runtime.RaceReleaseMerge(unsafe.Pointer(&order))
 	if len(p) > 0 {

@@ -27,9 +27,9 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	return copyBuffered(writeOnly{c}, r)
 }
 
-// WriteTo implements io.WriterTo: it writes to w what it reads, until the peer has sent all. While it waits it holds no
-// buffer, but where it has to receive by one request after another. From one stream to another Conn the bytes move in
-// the kernel.
+// WriteTo implements io.WriterTo: it writes to w what it reads, until the peer has sent all. While it waits to read it
+// holds no buffer, unless the engine has none free and c does not stream. If c streams and w is a Conn, the bytes move
+// in the kernel, where that is possible.
 func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL
@@ -55,7 +55,7 @@ func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 	return n, err
 }
 
-// writePiece writes to w what one read brings. The connection may be closed while w blocks.
+// writePiece writes to w what one read brings, or returns io.EOF. While w blocks, other calls may read or close c.
 func (c *Conn) writePiece(w io.Writer) (int64, error) {
 	l, err := c.receiveLoan()
 	if err != nil {
@@ -93,8 +93,8 @@ func (l *loan) end() {
 	}
 }
 
-// receiveLoan is receive into memory that it finds itself. While it waits for what an inbox or a stream is to bring, it
-// holds none. It becomes the user of the side that reads, for so long as it takes.
+// receiveLoan is receive into memory that it lends to the caller, who must call end. It locks the side that reads.
+// While it waits it holds no memory, unless the inbox has no request under way and c does not stream.
 func (c *Conn) receiveLoan() (loan, error) {
 	if err := c.d.reading.lock(); err != nil {
 		return loan{}, err
@@ -124,7 +124,7 @@ func (c *Conn) receiveLoan() (loan, error) {
 	return loan{}, err
 }
 
-// writeOnly hides the method by which io.Copy would call ReadFrom again.
+// writeOnly hides ReadFrom of a Conn, which io.CopyBuffer would call again.
 type writeOnly struct{ io.Writer }
 
 func copyBuffered(w io.Writer, r io.Reader) (int64, error) {
@@ -133,8 +133,8 @@ func copyBuffered(w io.Writer, r io.Reader) (int64, error) {
 	return io.CopyBuffer(w, r, b[:])
 }
 
-// pipe is what splice(2) moves bytes through: from one socket to another one the kernel moves the pages that hold them,
-// and copies nothing. The zero value is closed.
+// pipe is a pipe(2) between sockets. splice(2) moves the pages that hold the bytes through it, and copies nothing. The
+// zero value is closed. Only one caller at a time may use a pipe.
 type pipe struct {
 	out, in int
 	opened  bool
@@ -165,9 +165,9 @@ func (p *pipe) close() {
 	}
 }
 
-// splice moves up to n bytes from one descriptor to another one, of which one is a pipe's. It does not block: then the
-// error is EAGAIN. The thread keeps its P, as in tryNow: the runtime would else give that to another thread in the
-// course of many calls, which costs more than the call.
+// splice moves up to n bytes between two descriptors, one of them a pipe's, and returns 0 at the end of a stream. It
+// does not block: if it would have to, the error is EAGAIN. The thread keeps its P, as in tryNow. In many calls the
+// runtime would otherwise give the P to another thread, which costs more than the call.
 func splice(from, to, n int) (int, error) {
 	for {
 		moved, _, errno := syscall.RawSyscall6(unix.SYS_SPLICE, uintptr(from), 0, uintptr(to), 0, uintptr(n),
@@ -178,13 +178,13 @@ func splice(from, to, n int) (int, error) {
 	}
 }
 
-// cannotSplice reports whether there is no pipe, or no splice for this socket. Nothing has been moved then.
+// cannotSplice reports whether err means: no pipe, no splice for this socket, or no stream. No byte has been moved.
 func cannotSplice(err error) bool {
 	return err == unix.EINVAL || err == unix.ENOSYS || err == unix.EPERM || err == unix.EMFILE || err == unix.ENFILE
 }
 
-// spliceTo moves to another connection, or to itself, what one read of c brings, which streams. It returns false if
-// that has to be copied.
+// spliceTo moves the bytes of one read of c to another connection, or to c itself, through p, which is empty. If ok is
+// false, it has moved nothing, and the bytes have to be copied. The error is as Read or Write returns it.
 func (c *Conn) spliceTo(to *Conn, p *pipe) (n int64, err error, ok bool) {
 	held, err := c.receivePipe(p)
 	switch {
@@ -197,15 +197,15 @@ func (c *Conn) spliceTo(to *Conn, p *pipe) (n int64, err error, ok bool) {
 	return int64(sent), err, true
 }
 
-// receivePipe is receive into a pipe, which is empty: it is closed while nothing comes. The error is EINVAL if c does
-// not stream.
+// receivePipe is receive into an empty pipe, which it closes while it waits. It locks the side that reads. The error is
+// EINVAL if the inbox has bytes or has ended, or if c does not stream: the caller then copies.
 func (c *Conn) receivePipe(p *pipe) (n int, err error) {
 	s := &c.d.reading
 	if err := s.lock(); err != nil {
 		return 0, err
 	}
 	defer s.unlock()
-	if err, ok := c.inbox.await(pipeSize); err != nil || ok || !c.inbox.streams.Load() { // the copy finds the same
+	if err, ok := c.inbox.await(pipeSize); err != nil || ok || !c.inbox.streams.Load() { // the copy handles these
 		return 0, syscall.EINVAL
 	}
 	for {
