@@ -54,7 +54,11 @@ func Restrict(cpus []int) error {
 // SetTimerSlack sets how much later than asked the kernel may end a sleep of the calling thread. With 0 that is as much
 // as when the thread began: 50 us, unless its maker had another slack. It returns the kernel's error.
 func SetTimerSlack(d time.Duration) error {
-	return unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(d), 0, 0, 0)
+	// It does not block. An ordinary system call would wake the runtime's monitor if that sleeps.
+	if _, _, errno := unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, uintptr(d), 0, 0, 0, 0); errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 // IsFirst reports whether the calling thread is the one that the process began with. That thread cannot end, and its
