@@ -224,10 +224,8 @@ func address(p []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(
 const (
 	mostMoved = 2 << 20
 	callMoves = 4 << 10
+	mostNow   = 1 << 20 // what one of these calls transfers at most: the thread keeps its P for that long
 )
-
-// mostNow is how many bytes one of these calls transfers: as long as it takes, the thread keeps its P.
-const mostNow = 1 << 20
 
 // try makes the system call trap, recvfrom or sendto, with p, which is not empty, for the user of the side. It does not
 // block, but may yield. It returns EAGAIN if direct returns false or nothing can be transferred: then make a request.

@@ -136,15 +136,13 @@ func (f *File) identify() {
 	var stat unix.Stat_t
 	_ = unix.Fstat(f.d.fd, &stat)
 	f.mode = stat.Mode & unix.S_IFMT
-	regular := f.mode == unix.S_IFREG
+	regular, err := f.mode == unix.S_IFREG, error(nil)
 	if regular {
 		f.size = stat.Size
 	}
-	if f.size > 0 { // what has a size has positions
-		f.kind = kindDisk
-		return
+	if f.size == 0 { // what has a size has positions
+		_, err = unix.Seek(f.d.fd, 0, io.SeekCurrent)
 	}
-	_, err := unix.Seek(f.d.fd, 0, io.SeekCurrent)
 	switch {
 	case err == nil && (regular || f.mode == unix.S_IFBLK):
 		f.kind = kindDisk
