@@ -49,7 +49,7 @@ func newConn(engines *uring.Engines, fd int, local, remote net.Addr) *Conn {
 	return c
 }
 
-// ok is false for nil and for the zero value, whose methods return syscall.EINVAL as those of package net do.
+// ok is false for nil and for the zero value. Their methods return syscall.EINVAL, as in package net.
 func (c *Conn) ok() bool { return c != nil && c.d.engines != nil }
 
 // Read implements net.Conn. It reads what has come, up to len(p) bytes, and waits only if there is nothing.

@@ -150,7 +150,7 @@ func (l *Listener) failed(op string, err error) error {
 // at the same time are accepted together, so it may be exceeded by as many as the kernel's backlog has.
 const mostAccepted = 64
 
-// acceptFlags are those of accept4(2).
+// acceptFlags are the flags of accept4(2) for each connection.
 const acceptFlags = unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC
 
 // accepting makes one request that accepts all connections of a listener. They wait here, until Accept takes them.
