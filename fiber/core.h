@@ -152,10 +152,10 @@ int fiberlab_verify_slot(uintptr_t (*reader)(void));
 uintptr_t fiberlab_thread_pointer(void);
 
 /* identity.c */
-void fiberlab_identity_set_key(void *g);
 int fiberlab_identity_block_signals(void);
-void fiberlab_identity_drop(void *key_g);
+void fiberlab_identity_drop(void);
 void *fiberlab_identity_key(void);
+void fiberlab_bind(void *g);
 void fiberlab_stack_bound(uintptr_t bounds[2]);
 extern uint64_t fiberlab_stack_bound_answers;
 
@@ -195,6 +195,7 @@ int fiberlab_watch_preemption(void);
 int fiberlab_narrow_tid(uintptr_t m);
 void fiberlab_find_mark(uintptr_t m);
 void fiberlab_verify_mark(uintptr_t m);
+uint32_t *fiberlab_mark(uintptr_t m);
 const uint32_t *fiberlab_requests_met(uintptr_t m);
 void fiberlab_lending(fiberlab_fiber *f, uintptr_t m);
 void fiberlab_lent(fiberlab_fiber *f, uintptr_t m, uintptr_t g);

@@ -16,13 +16,6 @@ extern void x_cgo_bindm(void *g);
 extern void x_cgo_getstackbound(uintptr_t bounds[2]);
 extern void crosscall2(void (*fn)(void *), void *g, int n, size_t ctxt);
 
-/* The key: thread-specific data names the lent M's g, so that a destructor
- * gives the M back when the thread exits. A fiber's M is not the thread's, so the
- * key is set back to g, which it named before. */
-void fiberlab_identity_set_key(void *g) {
-    x_cgo_bindm(g);
-}
-
 /* Returns what the key names for the calling thread: its g if C made the thread
  * and it has called Go, else NULL. The key's number is known to runtime/cgo alone, but its
  * value is known here. */
@@ -56,17 +49,33 @@ int fiberlab_identity_block_signals(void) {
     return error;
 }
 
-/* Drops the identity in the slot by the call that the key's destructor would make, sets
- * the key back to key_g and empties the slot. No Go frame of the identity may be alive. The thread
- * may be another one than the identity was lent on; it keeps its signal mask, where the runtime
- * would give it the first thread's. */
-void fiberlab_identity_drop(void *key_g) {
+/* Drops the identity in the slot by the call that the key's destructor would make, and empties the
+ * slot. No Go frame of the identity may be alive. The thread may be another one than the identity
+ * was lent on; it keeps its signal mask, where the runtime would give it the first thread's. */
+void fiberlab_identity_drop(void) {
     fiberlab_identity_block_signals();
     fiberlab_count_lent(-1);
-    fiberlab_identity_set_key(key_g);
     crosscall2(NULL, (void *)*fiberlab_slot(), 0, 0);
     blocks = 0;
     pthread_sigmask(SIG_SETMASK, &blocked_before, NULL);
+}
+
+/* Called by the runtime when it has lent the calling thread an M with g, and has written the
+ * thread's number into it. The runtime expects that the thread's key names g, so that a destructor
+ * drops the M when the thread exits. A fiber's M is not the thread's, so then the key stays as it
+ * is. */
+void fiberlab_bind(void *g) {
+    fiberlab_fiber *current = fiberlab_thread_self()->current;
+    if (current == NULL || current->root) {
+        fiberlab_lending(NULL, fiberlab_m());
+        x_cgo_bindm(g);
+        return;
+    }
+    fiberlab_lending(current, fiberlab_m());
+    fiberlab_count_lent(1);
+    current->p = fiberlab_p();
+    if (current->p)
+        *current->p = fiberlab_thread_self()->p;
 }
 
 /* Counts the answers that were a fiber's bounds; for the tests. */
@@ -79,16 +88,10 @@ uint64_t fiberlab_stack_bound_answers;
 void fiberlab_stack_bound(uintptr_t bounds[2]) {
     fiberlab_fiber *current = fiberlab_thread_self()->current;
     if (current == NULL || current->root) {
-        fiberlab_lending(NULL, fiberlab_m());
         x_cgo_getstackbound(bounds);
         return;
     }
-    fiberlab_lending(current, fiberlab_m());
-    fiberlab_count_lent(1);
     bounds[0] = current->stack_lo;
     bounds[1] = current->stack_hi;
-    current->p = fiberlab_p();
-    if (current->p)
-        *current->p = fiberlab_thread_self()->p;
     __atomic_fetch_add(&fiberlab_stack_bound_answers, 1, __ATOMIC_RELAXED);
 }

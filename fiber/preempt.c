@@ -11,9 +11,11 @@
  * such signal does for its M what the handler would have done.
  *
  * The signal meets an M that was lent to C and is back in C, where the runtime's handler
- * ignores it, or an M that was just dropped. Its mark outlives even the lending. Hence the
- * handler's part is done for the one, here, and for the other when it is lent again. Plain
- * threads of C have the same trouble, and the same remedy.
+ * ignores it. Or the M has just been dropped, and may still have its P: then it is marked, but has
+ * no thread to send a signal to. Its mark outlives even the lending, and may come as late as when
+ * the M is being lent again. Hence the handler's part is done for the one, here, and for the other
+ * once it is lent and has its thread's number. Plain threads of C have the same trouble, and the
+ * same remedy.
  *
  * The fiber has come to another thread than its M was lent on, so that
  * the signal goes astray. Hence the thread's number in the M is put right.
@@ -42,13 +44,20 @@ static int tid_word = -1;                 /* the last of them */
 static int count_word = -1;               /* of 32 bits, as the next */
 static int mark_word = -1;
 
-/* Does for an M with a mark what the runtime's handler does. */
+/* Returns the word that is the mark of m, or NULL if unknown. */
+uint32_t *fiberlab_mark(uintptr_t m) {
+    return mark_word >= 0 && m ? (uint32_t *)m + mark_word : NULL;
+}
+
+/* Does for an M with a mark what the runtime's handler does. Whoever has written the thread's
+ * number into the M calls it afterwards: a signal for a later mark goes to that thread. */
 static void acknowledge(uintptr_t m) {
-    uint32_t *words = (uint32_t *)m;
-    if (mark_word < 0 || !m || !__atomic_load_n(words + mark_word, __ATOMIC_RELAXED))
+    uint32_t *mark = fiberlab_mark(m);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (!mark || !__atomic_load_n(mark, __ATOMIC_RELAXED))
         return;
-    __atomic_fetch_add(words + count_word, 1, __ATOMIC_SEQ_CST);
-    __atomic_store_n(words + mark_word, 0, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add((uint32_t *)m + count_word, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(mark, 0, __ATOMIC_SEQ_CST);
 }
 
 /* Returns the word in which m counts the requests that were met, or NULL if unknown. */
@@ -146,8 +155,8 @@ int fiberlab_narrow_tid(uintptr_t m) {
     return left;
 }
 
-/* Called on the way into Go by a thread that has just been lent m, for the fiber f or, if that is
- * NULL, for plain C. m may still have a mark from its last owner. */
+/* Called on the way into Go by a thread that has been lent m, for the fiber f or, if that is NULL,
+ * for plain C. The thread's number is in m. m may still have a mark from its last owner. */
 void fiberlab_lending(fiberlab_fiber *f, uintptr_t m) {
     acknowledge(m);
     if (f) {

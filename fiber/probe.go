@@ -116,6 +116,8 @@ func (l *life) begin(root *Fiber) error {
 		return failed(probeLending, "a fiber's first call into Go came to its caller's goroutine or M")
 	case C.fiberlab_stack_bound_answers == answers:
 		return failed(probeLending, "the runtime did not ask for the bounds of the fiber's stack")
+	case handsOnP && l.r.block.p == nil:
+		return failed(probeLending, "the runtime did not have the thread's key name the M that it had lent")
 	case l.r.block.g == 0:
 		return failed(probeLending, "the g slot was empty after the fiber's first call into Go")
 	case !knowsThread:

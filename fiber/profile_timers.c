@@ -54,7 +54,7 @@ void fiberlab_lend_all(void *count) {
     }
     while (got > 0) {
         *slot = gs[--got];
-        fiberlab_identity_drop(fiberlab_thread_self()->key_g);
+        fiberlab_identity_drop();
     }
     lends_all = 0;
     free(gs);

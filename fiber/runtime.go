@@ -93,6 +93,7 @@ var supportedWords = sync.OnceValue(func() error {
 		return unsupported(err)
 	}
 	identity.SetStackBound(unsafe.Pointer(C.fiberlab_stack_bound))
+	identity.SetBind(unsafe.Pointer(C.fiberlab_bind))
 	if errno := C.fiberlab_watch_overflow(); errno != 0 {
 		return unsupported(fmt.Errorf("sigaction: %w", unix.Errno(errno)))
 	}

@@ -102,15 +102,8 @@ static int has_missed(const fiberlab_fiber *f) {
 INLINE void leave(struct fiberlab_thread *thread, fiberlab_fiber *from, fiberlab_fiber *to,
                   enum fiberlab_state as) {
     volatile uintptr_t *slot = fiberlab_slot();
-    uintptr_t g = *slot;
-    /* The first call from this fiber into Go bound the lent identity to the
-     * thread as well; at the thread's end it would be dropped a second time. */
-    uint32_t lent = from->g == 0 && g != 0 && !from->root;
-    if (lent)
-        fiberlab_identity_set_key(thread->key_g);
-    from->g = g;
-    /* A lent M may have been marked under its last owner: see preempt.c. */
-    from->preemptions = __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED) - lent;
+    from->g = *slot;
+    from->preemptions = __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED);
     *slot = to->g;
     if (from->p)
         thread->p = *from->p;
@@ -190,7 +183,7 @@ static void end(fiberlab_fiber *self) {
         fiberlab_give_back(self->go_m, self->go_g);
     self->go_m = self->go_g = 0;
     if (*fiberlab_slot() != 0)
-        fiberlab_identity_drop(thread->key_g);
+        fiberlab_identity_drop();
     self->g = 0;
     self->m = NULL;
     self->p = NULL;

@@ -64,6 +64,17 @@ var stackBound unsafe.Pointer
 // on. Call it once, before any C thread enters Go through this package.
 func SetStackBound(fn unsafe.Pointer) { stackBound = fn }
 
+// bind is the C function that the runtime calls on a thread that C made when it has lent the thread an M:
+// void (*)(void *g).
+//
+//go:linkname bind _cgo_bindm
+var bind unsafe.Pointer
+
+// SetBind makes fn, a C function void (*)(void *g), the one that the runtime calls on the thread's C stack when it has
+// lent a thread an M, whose g is g. fn must see to it that the M is dropped when the thread ends. Call SetBind once,
+// before any C thread enters Go through this package.
+func SetBind(fn unsafe.Pointer) { bind = fn }
+
 // SetProfLabels gives the calling goroutine the profiler labels at p, which is nil or points to
 // the runtime's form of a set of labels.
 //

@@ -10,6 +10,7 @@
 #include "../../../fiber/core.h"
 
 static uint64_t glibc_answers;
+static int marks;
 
 int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes) {
     static int (*next)(pthread_t, pthread_attr_t *);
@@ -19,7 +20,14 @@ int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes) {
         __atomic_store_n(&next, found, __ATOMIC_RELEASE);
     }
     __atomic_fetch_add(&glibc_answers, 1, __ATOMIC_RELAXED);
+    uint32_t *mark = marks ? fiberlab_mark(fiberlab_m()) : NULL;
+    if (mark)
+        __atomic_store_n(mark, 1, __ATOMIC_SEQ_CST);
     return found ? found(thread, attributes) : ENOSYS;
+}
+
+void trap_mark_lent(int on) {
+    marks = on;
 }
 
 uint64_t trap_glibc_answers(void) {

@@ -67,6 +67,10 @@ func CallBody(f func()) (body, argument unsafe.Pointer, free func()) {
 	}
 }
 
+// MarkLent has each M that is lent to a thread of C marked at that moment as having a signal on its way, as the runtime
+// does. No signal comes.
+func MarkLent() { C.trap_mark_lent(1) }
+
 // GlibcAnswers counts how often glibc was asked for the bounds of a thread's stack.
 func GlibcAnswers() uint64 { return uint64(C.trap_glibc_answers()) }
 
