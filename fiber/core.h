@@ -92,7 +92,7 @@ struct fiberlab_thread {
     uint64_t departed_state;  /* the state's word to publish it with */
     uintptr_t p;              /* the P with which a fiber left last; 0: not known */
     int32_t tid;              /* the kernel's number for it; 0: not asked for so far */
-    void *key_g;              /* the g that the runtime's thread key named at attach */
+    int32_t has_key;          /* C made the thread, so the runtime's thread key names its g */
     struct fiberlab_exceptions *exceptions; /* the thread's; NULL without a C++ runtime */
 };
 enum { FIBERLAB_SCRATCH = 16384 };
@@ -154,8 +154,9 @@ uintptr_t fiberlab_thread_pointer(void);
 /* identity.c */
 int fiberlab_identity_block_signals(void);
 void fiberlab_identity_drop(void);
-void *fiberlab_identity_key(void);
+int fiberlab_identity_key(void);
 void fiberlab_bind(void *g);
+extern uint64_t fiberlab_binds;
 void fiberlab_stack_bound(uintptr_t bounds[2]);
 extern uint64_t fiberlab_stack_bound_answers;
 

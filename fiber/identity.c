@@ -16,15 +16,15 @@ extern void x_cgo_bindm(void *g);
 extern void x_cgo_getstackbound(uintptr_t bounds[2]);
 extern void crosscall2(void (*fn)(void *), void *g, int n, size_t ctxt);
 
-/* Returns what the key names for the calling thread: its g if C made the thread
- * and it has called Go, else NULL. The key's number is known to runtime/cgo alone, but its
- * value is known here. */
-void *fiberlab_identity_key(void) {
-    void *g = (void *)*fiberlab_slot();
+/* Whether the key names a g for the calling thread: if C made the thread and it has called Go, it
+ * names the thread's. The key's number is known to runtime/cgo alone, but its value is known here.
+ */
+int fiberlab_identity_key(void) {
+    const void *g = (const void *)*fiberlab_slot();
     for (pthread_key_t key = 0; g && key < PTHREAD_KEYS_MAX; key++)
         if (pthread_getspecific(key) == g)
-            return g;
-    return NULL;
+            return 1;
+    return 0;
 }
 
 /* Whether the calling thread blocks all signals until it has dropped an identity, and what it
@@ -60,6 +60,9 @@ void fiberlab_identity_drop(void) {
     pthread_sigmask(SIG_SETMASK, &blocked_before, NULL);
 }
 
+/* Counts the Ms that were lent to fibers, for the probe. */
+uint64_t fiberlab_binds;
+
 /* Called by the runtime when it has lent the calling thread an M with g, and has written the
  * thread's number into it. The runtime expects that the thread's key names g, so that a destructor
  * drops the M when the thread exits. A fiber's M is not the thread's, so then the key stays as it
@@ -71,6 +74,7 @@ void fiberlab_bind(void *g) {
         x_cgo_bindm(g);
         return;
     }
+    __atomic_fetch_add(&fiberlab_binds, 1, __ATOMIC_RELAXED);
     fiberlab_lending(current, fiberlab_m());
     fiberlab_count_lent(1);
     current->p = fiberlab_p();

@@ -11,11 +11,11 @@
  * such signal does for its M what the handler would have done.
  *
  * The signal meets an M that was lent to C and is back in C, where the runtime's handler
- * ignores it. Or the M has just been dropped, and may still have its P: then it is marked, but has
- * no thread to send a signal to. Its mark outlives even the lending, and may come as late as when
- * the M is being lent again. Hence the handler's part is done for the one, here, and for the other
- * once it is lent and has its thread's number. Plain threads of C have the same trouble, and the
- * same remedy.
+ * ignores it, or an M that has just been dropped. Since Go 1.26 a dropped M may also still have its
+ * P. Then the runtime marks it, but has no thread to send a signal to, and may do so even while the
+ * M is being lent again. Either mark outlives the lending. Hence the handler's part is done for an
+ * M in C, here, and for a dropped one once it is lent again and has its thread's number. Plain
+ * threads of C have the same trouble, and the same remedy.
  *
  * The fiber has come to another thread than its M was lent on, so that
  * the signal goes astray. Hence the thread's number in the M is put right.

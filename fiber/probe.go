@@ -23,6 +23,7 @@ const (
 	probeSlot      = "the g slot"
 	probeP         = "the remembered P"
 	probeLending   = "the lending of an M"
+	probeBinding   = "the binding of an M"
 	probeDropping  = "the dropping of an M"
 	probeInterrupt = "interruption"
 )
@@ -91,7 +92,7 @@ func (l *life) enter(root *Fiber, body func()) (*Fiber, error) {
 // begin runs the fiber's first half.
 func (l *life) begin(root *Fiber) error {
 	l.begun = true
-	caller, answers := whoami(), C.fiberlab_stack_bound_answers
+	caller, answers, binds := whoami(), C.fiberlab_stack_bound_answers, C.fiberlab_binds
 	C.fiberlab_narrow_tid(C.uintptr_t(caller.m))
 	knowsThread := false
 	_, err := l.enter(root, func() {
@@ -116,8 +117,8 @@ func (l *life) begin(root *Fiber) error {
 		return failed(probeLending, "a fiber's first call into Go came to its caller's goroutine or M")
 	case C.fiberlab_stack_bound_answers == answers:
 		return failed(probeLending, "the runtime did not ask for the bounds of the fiber's stack")
-	case handsOnP && l.r.block.p == nil:
-		return failed(probeLending, "the runtime did not have the thread's key name the M that it had lent")
+	case C.fiberlab_binds == binds:
+		return failed(probeBinding, "the runtime did not ask for the M to be bound to the thread")
 	case l.r.block.g == 0:
 		return failed(probeLending, "the g slot was empty after the fiber's first call into Go")
 	case !knowsThread:

@@ -47,7 +47,7 @@ const hasGlibc = C.FIBERLAB_HAS_GLIBC != 0
 // runtime, and an error that wraps ErrUnsupported if not. With another C library than glibc they cannot.
 //
 // Fibers rely on behaviour that a release of Go may change without notice. Supported probes it:
-// the g slot, the lending of an M, the dropping of an M, and interruption. The error names
+// the g slot, the lending, binding and dropping of an M, and interruption. The error names
 // the probe that failed. The remembered P matters for speed only. If it is not found,
 // a fiber's first entry takes some 100 us and up to 10 ms, and a line on standard
 // error says so. A line also says so if the release is outside OldestGo to NewestGo.
@@ -93,7 +93,9 @@ var supportedWords = sync.OnceValue(func() error {
 		return unsupported(err)
 	}
 	identity.SetStackBound(unsafe.Pointer(C.fiberlab_stack_bound))
-	identity.SetBind(unsafe.Pointer(C.fiberlab_bind))
+	if planted != probeBinding {
+		identity.SetBind(unsafe.Pointer(C.fiberlab_bind))
+	}
 	if errno := C.fiberlab_watch_overflow(); errno != 0 {
 		return unsupported(fmt.Errorf("sigaction: %w", unix.Errno(errno)))
 	}

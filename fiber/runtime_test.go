@@ -96,7 +96,7 @@ func TestPlantedChild(t *testing.T) {
 // Each probe can fail, and then fibers are refused by its name; without the remembered P
 // they work, and the user is told so.
 func TestFailedProbesAreNamed(t *testing.T) {
-	for _, probe := range []string{probeSlot, probeLending, probeDropping, probeInterrupt, probeP} {
+	for _, probe := range []string{probeSlot, probeLending, probeBinding, probeDropping, probeInterrupt, probeP} {
 		t.Run(probe, func(t *testing.T) {
 			argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), os.Args[0], "-test.run=^TestPlantedChild$")
 			child := exec.Command(argv[0], argv[1:]...)

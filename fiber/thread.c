@@ -61,7 +61,7 @@ int fiberlab_attach(fiberlab_fiber *root, uintptr_t m, uintptr_t g) {
     root->m = NULL;
     root->go_g = g;
     enter(root, m);
-    fiberlab_thread_self()->key_g = fiberlab_identity_key();
+    fiberlab_thread_self()->has_key = fiberlab_identity_key();
     return FIBERLAB_OK;
 }
 
@@ -80,7 +80,7 @@ int fiberlab_detach(fiberlab_fiber *root) {
 /* Takes the root off the calling thread, which it runs on, until fiberlab_tie. A thread that C
  * made keeps its root, since its key names its own g: then it returns FIBERLAB_FOREIGN_ROOT. */
 int fiberlab_untie(fiberlab_fiber *root) {
-    if (fiberlab_thread_self()->key_g)
+    if (fiberlab_thread_self()->has_key)
         return FIBERLAB_FOREIGN_ROOT;
     return clear(root);
 }

@@ -125,13 +125,15 @@ func interruptions() int {
 
 // waitForStops runs do, which calls its argument again and again. That waits in a loop without calls
 // until the world has been stopped once more, for which the loop must be interrupted: if it is not, the
-// child hangs.
-func waitForStops(do func(loop func())) {
+// child hangs. Each M that do has lent is marked meanwhile.
+func waitForStops(t child.T, do func(loop func())) {
+	require.NoError(t, fiber.Supported())
+	trapbody.MarkLent()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	var stops atomic.Int64
 	var over atomic.Bool
-	// Go 1.26 can overlook the P of a thread that ends while the world is being stopped. Its monitor takes that P, but
-	// sleeps for up to a minute if no timer is due.
+	// Since Go 1.26 the P of a thread that ends while the world is being stopped can be overlooked. The runtime's monitor
+	// takes that P, but sleeps for up to a minute if no timer is due.
 	go func() {
 		for !over.Load() {
 			time.Sleep(10 * time.Millisecond)
@@ -152,13 +154,14 @@ func waitForStops(do func(loop func())) {
 	})
 	over.Store(true)
 	<-done
+	require.NotZero(t, trapbody.Marked())
 }
 
 var (
 	childInterruptsBodies = child.New("interrupts C bodies", func(t child.T, b fiber.Backend) {
 		root, err := fiber.Attach(b)
 		require.NoError(t, err)
-		waitForStops(func(loop func()) {
+		waitForStops(t, func(loop func()) {
 			for range interruptions() / 3 {
 				order := cbody.NewOrder(cbody.Task{Turns: 3, Callback: loop})
 				f, err := fiber.NewC(fiber.Config{Backend: b}, cbody.Call, order.Pointer())
@@ -170,16 +173,14 @@ var (
 		})
 	})
 	childInterruptsThreads = child.New("interrupts threads of C", func(t child.T, b fiber.Backend) {
-		require.NoError(t, fiber.Supported())
-		trapbody.MarkLent()
-		waitForStops(func(loop func()) {
+		waitForStops(t, func(loop func()) {
 			for range interruptions() {
 				require.NoError(t, trapbody.CallOnThread(loop))
 			}
 		})
 	})
 	childInterruptsMoved = child.New("interrupts C bodies after a move", func(t child.T, b fiber.Backend) {
-		waitForStops(func(loop func()) {
+		waitForStops(t, func(loop func()) {
 			for range interruptions() / 30 {
 				var here *fiber.Fiber
 				order := cbody.NewOrder(cbody.Task{Turns: 3, Callback: func() {

@@ -20,7 +20,7 @@ import (
 )
 
 // The runtime binds the M that it lends to a thread, so that the thread's end gives it back. The fiber itself gives
-// back its M. If the M were still bound, the thread's end would give it back once more, and the list of Ms would end in
+// back its M. If the M were bound, the thread's end would give it back once more, and the list of Ms would end in
 // itself.
 
 // onLockedGoroutine calls f on a goroutine whose end ends its thread.

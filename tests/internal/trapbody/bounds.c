@@ -10,7 +10,6 @@
 #include "../../../fiber/core.h"
 
 static uint64_t glibc_answers;
-static int marks;
 
 int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes) {
     static int (*next)(pthread_t, pthread_attr_t *);
@@ -20,14 +19,28 @@ int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes) {
         __atomic_store_n(&next, found, __ATOMIC_RELEASE);
     }
     __atomic_fetch_add(&glibc_answers, 1, __ATOMIC_RELAXED);
-    uint32_t *mark = marks ? fiberlab_mark(fiberlab_m()) : NULL;
-    if (mark)
-        __atomic_store_n(mark, 1, __ATOMIC_SEQ_CST);
     return found ? found(thread, attributes) : ENOSYS;
 }
 
-void trap_mark_lent(int on) {
-    marks = on;
+static void (*answer)(uintptr_t bounds[2]);
+static uint64_t marked;
+
+static void answer_and_mark(uintptr_t bounds[2]) {
+    answer(bounds);
+    uint32_t *mark = fiberlab_mark(fiberlab_m());
+    if (!mark)
+        return;
+    __atomic_store_n(mark, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&marked, 1, __ATOMIC_RELAXED);
+}
+
+void *trap_mark_lent(void *answers) {
+    *(void **)&answer = answers;
+    return (void *)answer_and_mark;
+}
+
+uint64_t trap_marked(void) {
+    return __atomic_load_n(&marked, __ATOMIC_RELAXED);
 }
 
 uint64_t trap_glibc_answers(void) {

@@ -67,9 +67,17 @@ func CallBody(f func()) (body, argument unsafe.Pointer, free func()) {
 	}
 }
 
-// MarkLent has each M that is lent to a thread of C marked at that moment as having a signal on its way, as the runtime
+// stackBound is the C function by which the runtime, while it lends an M, asks for the bounds of the borrower's stack.
+//
+//go:linkname stackBound _cgo_getstackbound
+var stackBound unsafe.Pointer
+
+// MarkLent has each M that is lent to C from now on marked at that moment as having a signal on its way, as the runtime
 // does. No signal comes.
-func MarkLent() { C.trap_mark_lent(1) }
+func MarkLent() { stackBound = C.trap_mark_lent(stackBound) }
+
+// Marked counts the Ms that were marked.
+func Marked() uint64 { return uint64(C.trap_marked()) }
 
 // GlibcAnswers counts how often glibc was asked for the bounds of a thread's stack.
 func GlibcAnswers() uint64 { return uint64(C.trap_glibc_answers()) }

@@ -20,12 +20,13 @@ UNMARKED int trap_call_deep(size_t bytes, uintptr_t callback); /* 1 if the stack
 int trap_call_on_thread(uintptr_t callback);                   /* an errno */
 void trap_call_body(void *callback);                           /* a body; points to the handle */
 
-/* bounds.c: how often the process asked glibc for the bounds of a thread's stack. The runtime asks
- * while it lends an M. While trap_mark_lent is on, such an M is marked as having a request
- * to interrupt it, of which no signal comes. */
-void trap_mark_lent(int on);
+/* bounds.c: how often the process asked glibc for the bounds of a thread's stack. */
 uint64_t trap_glibc_answers(void);
 uint64_t trap_fiber_answers(void);
+/* Returns a function that answers the runtime's question for the bounds of a stack, by answers, and
+ * then marks the M that is being lent as having a signal on its way. */
+void *trap_mark_lent(void *answers);
+uint64_t trap_marked(void); /* how many it has marked */
 
 /* signals.c */
 struct trap_laps {
