@@ -49,8 +49,8 @@ uint32_t *fiberlab_mark(uintptr_t m) {
     return mark_word >= 0 && m ? (uint32_t *)m + mark_word : NULL;
 }
 
-/* Does for an M with a mark what the runtime's handler does. Whoever has written the thread's
- * number into the M calls it afterwards: a signal for a later mark goes to that thread. */
+/* Does for an M with a mark what the runtime's handler does. The M has the right thread's number
+ * then, so that the signal for a later mark goes to that thread. */
 static void acknowledge(uintptr_t m) {
     uint32_t *mark = fiberlab_mark(m);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
