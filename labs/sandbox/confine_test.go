@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -241,10 +242,16 @@ func TestLimits(t *testing.T) {
 		}
 		t.Run("memory/"+a.Name, func(t *testing.T) {
 			status, out := try(t, eat, sandbox.Limits{})
+			if a != machine.Native() && noMemoryForEmulator.MatchString(out) {
+				return // the emulator asked for the last of the memory, before the program did
+			}
 			require.True(t, status.Exited() && status.ExitStatus() == 42, "%v: %s", describe(status), out)
 		})
 	}
 }
+
+// noMemoryForEmulator is what qemu-user prints, by way of its library, when the limit leaves none to itself.
+var noMemoryForEmulator = regexp.MustCompile(`qemu-\w+\[\d+\].*failed to allocate \d+ bytes`)
 
 func describe(s syscall.WaitStatus) string {
 	if s.Signaled() {
