@@ -154,7 +154,7 @@ uintptr_t fiberlab_thread_pointer(void);
 /* identity.c */
 int fiberlab_identity_block_signals(void);
 void fiberlab_identity_drop(void);
-int fiberlab_identity_key(void);
+int fiberlab_identity_has_key(void);
 void fiberlab_bind(void *g);
 extern uint64_t fiberlab_binds;
 void fiberlab_stack_bound(uintptr_t bounds[2]);

@@ -19,7 +19,7 @@ extern void crosscall2(void (*fn)(void *), void *g, int n, size_t ctxt);
 /* Whether the key names a g for the calling thread: if C made the thread and it has called Go, it
  * names the thread's. The key's number is known to runtime/cgo alone, but its value is known here.
  */
-int fiberlab_identity_key(void) {
+int fiberlab_identity_has_key(void) {
     const void *g = (const void *)*fiberlab_slot();
     for (pthread_key_t key = 0; g && key < PTHREAD_KEYS_MAX; key++)
         if (pthread_getspecific(key) == g)
@@ -60,6 +60,12 @@ void fiberlab_identity_drop(void) {
     pthread_sigmask(SIG_SETMASK, &blocked_before, NULL);
 }
 
+/* Returns the fiber to which the runtime lends an M now, or NULL if it lends to the thread. */
+static fiberlab_fiber *borrower(void) {
+    fiberlab_fiber *current = fiberlab_thread_self()->current;
+    return current && !current->root ? current : NULL;
+}
+
 /* Counts the Ms that were lent to fibers, for the probe. */
 uint64_t fiberlab_binds;
 
@@ -68,21 +74,20 @@ uint64_t fiberlab_binds;
  * drops the M when the thread exits. A fiber's M is not the thread's, so then the key stays as it
  * is. */
 void fiberlab_bind(void *g) {
-    fiberlab_fiber *current = fiberlab_thread_self()->current;
-    if (current == NULL || current->root) {
-        fiberlab_lending(NULL, fiberlab_m());
+    fiberlab_fiber *f = borrower();
+    fiberlab_lending(f, fiberlab_m());
+    if (!f) {
         x_cgo_bindm(g);
         return;
     }
     __atomic_fetch_add(&fiberlab_binds, 1, __ATOMIC_RELAXED);
-    fiberlab_lending(current, fiberlab_m());
     fiberlab_count_lent(1);
-    current->p = fiberlab_p();
-    if (current->p)
-        *current->p = fiberlab_thread_self()->p;
+    f->p = fiberlab_p();
+    if (f->p)
+        *f->p = fiberlab_thread_self()->p;
 }
 
-/* Counts the answers that were a fiber's bounds; for the tests. */
+/* Counts the answers that were a fiber's bounds, for the probe and the tests. */
 uint64_t fiberlab_stack_bound_answers;
 
 /* Answers the runtime's question for the bounds of the C stack that it was entered from. glibc
@@ -90,12 +95,12 @@ uint64_t fiberlab_stack_bound_answers;
  * the process's first thread after parsing /proc/self/maps. A fiber's bounds are known exactly, so
  * its Go code may use all of its C stack for nested calls. */
 void fiberlab_stack_bound(uintptr_t bounds[2]) {
-    fiberlab_fiber *current = fiberlab_thread_self()->current;
-    if (current == NULL || current->root) {
+    const fiberlab_fiber *f = borrower();
+    if (!f) {
         x_cgo_getstackbound(bounds);
         return;
     }
-    bounds[0] = current->stack_lo;
-    bounds[1] = current->stack_hi;
+    bounds[0] = f->stack_lo;
+    bounds[1] = f->stack_hi;
     __atomic_fetch_add(&fiberlab_stack_bound_answers, 1, __ATOMIC_RELAXED);
 }

@@ -83,7 +83,7 @@ int fiberlab_watch_preemption(void) {
 static void clear_mark(fiberlab_fiber *f) {
     uintptr_t m = fiberlab_m();
     f->preemptions = __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED);
-    if (m && mark_word >= 0)
+    if (fiberlab_mark(m))
         acknowledge(m);
     else {
         again = 1;
@@ -139,7 +139,8 @@ void fiberlab_find_mark(uintptr_t m) {
 
 /* The same on another thread. Forgets the words if they are not the right ones. */
 void fiberlab_verify_mark(uintptr_t m) {
-    if (mark_word >= 0 && !is_mark((uint32_t *)m + mark_word))
+    uint32_t *mark = fiberlab_mark(m);
+    if (mark && !is_mark(mark))
         mark_word = -1;
 }
 

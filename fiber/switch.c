@@ -194,8 +194,8 @@ static void end(fiberlab_fiber *self) {
     abort();
 }
 
-/* Where every fiber begins, on its own stack. The Go body's call returns only
- * when the fiber's identity is to be dropped. */
+/* Where every fiber begins, on its own stack. fiberlabServe runs Go bodies, one after the other. It
+ * returns when the runner is retired, and then end drops the identity. */
 static void fiber_main(void *p) {
     fiberlab_fiber *self = p;
     arrive(self);

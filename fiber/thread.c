@@ -61,7 +61,7 @@ int fiberlab_attach(fiberlab_fiber *root, uintptr_t m, uintptr_t g) {
     root->m = NULL;
     root->go_g = g;
     enter(root, m);
-    fiberlab_thread_self()->has_key = fiberlab_identity_key();
+    fiberlab_thread_self()->has_key = fiberlab_identity_has_key();
     return FIBERLAB_OK;
 }
 

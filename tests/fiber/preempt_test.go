@@ -125,7 +125,7 @@ func interruptions() int {
 
 // waitForStops runs do, which calls its argument again and again. That waits in a loop without calls
 // until the world has been stopped once more, for which the loop must be interrupted: if it is not, the
-// child hangs. Each M that do has lent is marked meanwhile.
+// child hangs. Each M that C is lent in that time is marked.
 func waitForStops(t child.T, do func(loop func())) {
 	require.NoError(t, fiber.Supported())
 	trapbody.MarkLent()

@@ -70,9 +70,9 @@ func SetStackBound(fn unsafe.Pointer) { stackBound = fn }
 //go:linkname bind _cgo_bindm
 var bind unsafe.Pointer
 
-// SetBind makes fn, a C function void (*)(void *g), the one that the runtime calls on the thread's C stack when it has
-// lent a thread an M, whose g is g. fn must see to it that the M is dropped when its borrower ends. Call SetBind once,
-// before the first fiber enters Go.
+// SetBind makes fn, a C function void (*)(void *g), the one that the runtime calls when it has lent a thread an M. It
+// calls fn on the thread's C stack, with the M's g. fn must see to it that the M is dropped when its borrower ends.
+// Call SetBind once, before the first fiber enters Go.
 func SetBind(fn unsafe.Pointer) { bind = fn }
 
 // SetProfLabels gives the calling goroutine the profiler labels at p, which is nil or points to

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* AddressSanitizer marks the frame of a C function until it returns. It never learns that a panic
- * or Goexit has thrown the frame away, and would take for an overflow whatever the thread calls
- * next on that part of its stack, such as the start of another thread. So it keeps away from
- * functions that panics may pass. */
+/* AddressSanitizer marks the frame of a C function until the function returns. A panic or Goexit
+ * may throw the frame away, and AddressSanitizer does not learn of it. It would report an overflow
+ * when the thread next uses that part of its stack. So functions that panics may pass are not
+ * marked. */
 #define UNMARKED __attribute__((no_sanitize("address")))
 
 UNMARKED void trapbodyGo(uintptr_t callback); /* in Go: calls a callback */
@@ -23,8 +23,8 @@ void trap_call_body(void *callback);                           /* a body; points
 /* bounds.c: how often the process asked glibc for the bounds of a thread's stack. */
 uint64_t trap_glibc_answers(void);
 uint64_t trap_fiber_answers(void);
-/* Returns a function that answers the runtime's question for the bounds of a stack, by answers, and
- * then marks the M that is being lent as having a signal on its way. */
+/* Returns a function for the runtime to ask for the bounds of a stack. It calls answers, and then
+ * marks the M that is being lent as having a signal on its way. */
 void *trap_mark_lent(void *answers);
 uint64_t trap_marked(void); /* how many it has marked */
 
