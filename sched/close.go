@@ -219,9 +219,7 @@ func (w *Worker) endFibers() {
 		f := w.takeIdle()
 		f.ending = true
 		for o.current = f; o.current != o.main; {
-			if err := o.main.fiber.SwitchTo(o.current.fiber); err != nil {
-				panic(fmt.Sprintf("sched: %v cannot end %v: %v", o.main, o.current, err))
-			}
+			must(o.main.fiber.SwitchTo(o.current.fiber))
 		}
 		if len(o.ended) >= mostEnded {
 			w.reap()

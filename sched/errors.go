@@ -62,4 +62,11 @@ var (
 	ErrGoexit = park.ErrGoexit
 )
 
+// must panics with err if it is not nil. No use of the package leads to such an error.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
 var errClosedBefore = fault.Of(ErrClosed, "an earlier call has closed the scheduler: close it once")

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"fmt"
 	"runtime"
 	"time"
 
@@ -212,20 +211,21 @@ func (w *Worker) mainWaits(f *Fiber) *Fiber {
 }
 
 // block is Word.Sleep after Commit(way). It unlocks the worker from a thread that it leaves, and locks it again.
+//
+// A worker that sleeps until a deadline gives its P up. Unless a thread waits in the runtime's poller, the runtime then
+// starts one to poll (handoffp in runtime/proc.go), and the worker wakes some 10 us later. A thread waits there while a
+// timer is pending. So block sets one.
 func (w *Worker) block(way idle.Way, limit time.Duration) {
 	switch {
 	case way == idle.AsGoroutine && w.threaded:
 		main := w.local.main.fiber
 		runtime.UnlockOSThread() // what thread has done
-		if err := main.Untie(); err != nil {
-			panic(fmt.Sprintf("sched: %s cannot leave its thread: %v", w.name, err))
-		}
+		must(main.Untie())
 		w.word.Sleep(limit)
 		runtime.LockOSThread()
-		if err := main.Tie(); err != nil {
-			panic(fmt.Sprintf("sched: %s cannot have a thread: %v", w.name, err))
-		}
+		must(main.Tie())
 	case way == idle.OnThread && limit >= 0 && !w.keeps:
+		w.local.polling.Reset(pollingTime)
 		// If the kernel refuses, the worker wakes some 50 us late.
 		_ = thread.SetTimerSlack(timerSlack)
 		w.word.Sleep(limit)

@@ -184,9 +184,7 @@ func (w *Worker) reap() {
 	if len(o.ended) == 0 {
 		return
 	}
-	if err := closeFibers(o.ended...); err != nil {
-		panic(err)
-	}
+	must(closeFibers(o.ended...))
 	clear(o.ended)
 	o.ended = o.ended[:0]
 }

@@ -121,10 +121,9 @@ type local struct {
 	device Device // nil: none
 	round  int    // choices until it is polled; see pollDevice
 
-	// if not 0, the worker is short: no fiber could be made, and the next attempt is not before this time
-	retry clock.Instant
-
-	sameThread bool // it has had a SameThread task, which may count on the thread; see Worker.needsThread
+	retry      clock.Instant // if not 0, the worker is short: it could make no fiber, and does not try before then
+	sameThread bool          // it has had a SameThread task, which may count on the thread; see Worker.needsThread
+	polling    *time.Timer   // while it is pending, a thread of the runtime waits in the poller; see block
 }
 
 // newWorker makes a worker, without its thread.
@@ -181,9 +180,7 @@ func (w *Worker) thread(started chan<- error) {
 		started <- err
 		w.dispatch()
 		w.endFibers()
-		if err := errors.Join(w.closeDevice(), w.detach()); err != nil {
-			panic(err)
-		}
+		must(errors.Join(w.closeDevice(), w.detach()))
 		if w.threaded && !w.keeps {
 			runtime.UnlockOSThread()
 		}
@@ -192,14 +189,17 @@ func (w *Worker) thread(started chan<- error) {
 	})
 }
 
-// timerSlack is how much later than asked the kernel may wake a worker's thread.
-const timerSlack = time.Microsecond
+const (
+	timerSlack  = time.Microsecond       // how much later than asked the kernel may wake a worker's thread
+	pollingTime = 160 * time.Millisecond // how long local.polling is pending; see block
+)
 
 // prepare makes the calling goroutine a root fiber, for w. If w keeps its thread, prepare first gives the calling
 // thread its name, its CPUs and a fine timer slack.
 func (w *Worker) prepare() (*fiber.Fiber, error) {
 	cfg := &w.scheduler.cfg
 	if !w.keeps {
+		w.local.polling = time.AfterFunc(pollingTime, func() {})
 		return fiber.Attach(cfg.Backend)
 	}
 	suffix := fmt.Sprintf("-w%d", w.id)
