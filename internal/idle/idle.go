@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/cpu"
+	"golang.org/x/sys/unix"
 
 	"fiberlab/internal/clock"
 )
@@ -70,6 +71,7 @@ type Word struct {
 	waker   atomic.Pointer[Word] // what caller returned when it was woken last
 	_       [2]cpu.CacheLinePad
 
+	timeout  unix.Timespec // of the sleep on a thread that is under way
 	caller   func() *Word
 	token    chan struct{} // wakes the goroutine; has room for one
 	device   Device

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -77,3 +78,30 @@ func Elsewhere(f func()) {
 	<-locked
 	runtime.UnlockOSThread()
 }
+
+// CallWithoutP makes a system call that may block for long. It gives the calling thread's P, the right to run Go code,
+// to other threads at once, and gets one back afterwards. An ordinary system call keeps its P until the runtime's
+// monitor takes it away. What the arguments point to must be on the heap.
+//
+//go:uintptrescapes
+//go:nosplit
+//go:norace
+func CallWithoutP(trap, a, b, c, d, e, f uintptr) (uintptr, syscall.Errno) {
+	entersyscallblock()
+	n, _, errno := syscall.RawSyscall6(trap, a, b, c, d, e, f)
+	exitsyscall()
+	return n, errno
+}
+
+// The runtime keeps the next two functions stable for other programs: see go.dev/issue/67401.
+
+// entersyscallblock gives the calling thread's P up. The stack must not grow until exitsyscall.
+//
+//go:linkname entersyscallblock runtime.entersyscallblock
+func entersyscallblock()
+
+// exitsyscall gets a P for the calling thread, and may wait until one is free. It must be called by the function that
+// called entersyscallblock.
+//
+//go:linkname exitsyscall runtime.exitsyscall
+func exitsyscall()

@@ -118,35 +118,8 @@ func openProxy(driver Driver, requests int) (proxy, error) {
 	return nil, fmt.Errorf("sched/uring: %w: %v: use Auto, Uring or Epoll", ErrDriver, driver)
 }
 
-// What both proxies need to wait, and to be woken.
-
 // writeEvent adds one to the count of an eventfd. It fails only after 2^64 - 2 calls.
 func writeEvent(event int) {
 	one := uint64(1)
 	_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(event), uintptr(unsafe.Pointer(&one)), 8)
 }
-
-// callWithoutP gives the thread's P up, makes a system call that waits, and gets a P back. The stack must not grow
-// until then.
-//
-//go:nosplit
-//go:norace
-func callWithoutP(trap, a, b, c, d, f, g uintptr) (uintptr, syscall.Errno) {
-	entersyscallblock()
-	n, _, errno := syscall.RawSyscall6(trap, a, b, c, d, f, g)
-	exitsyscall()
-	return n, errno
-}
-
-// Both are kept stable for other programs by the runtime, see go.dev/issue/67401.
-
-// entersyscallblock gives the calling thread's P up.
-//
-//go:linkname entersyscallblock runtime.entersyscallblock
-func entersyscallblock()
-
-// exitsyscall gets a P back for the calling thread, and may wait until one is free. The function that called
-// entersyscallblock must call it.
-//
-//go:linkname exitsyscall runtime.exitsyscall
-func exitsyscall()

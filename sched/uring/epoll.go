@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fiberlab/internal/clock"
+	"fiberlab/internal/thread"
 )
 
 // epoll is the proxy for kernels without io_uring. It serves sockets, and polls whatever poll(2) knows; files are left
@@ -169,7 +170,7 @@ func (e *epoll) wait(limit time.Duration, idle bool) error {
 	case limit == 0:
 		n, _, errno = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, set, events, eventsAtATime, 0, 0, 0)
 	case idle:
-		n, errno = callWithoutP(call, set, events, eventsAtATime, timeout, 0, 0)
+		n, errno = thread.CallWithoutP(call, set, events, eventsAtATime, timeout, 0, 0)
 	default:
 		n, _, errno = syscall.Syscall6(call, set, events, eventsAtATime, timeout, 0, 0)
 	}

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fiberlab/internal/clock"
+	"fiberlab/internal/thread"
 )
 
 // ring is the proxy of an io_uring; ring.h says how it works.
@@ -213,9 +214,8 @@ func (r *ring) idle(limit time.Duration) ([]Completion, error) {
 	if r.c.registered != 0 {
 		flags |= C.IORING_ENTER_REGISTERED_RING
 	}
-	_, _ = callWithoutP(
-		unix.SYS_IO_URING_ENTER, fd, 0, 1, flags, uintptr(unsafe.Pointer(&r.c.wait_arg)), unsafe.Sizeof(r.c.wait_arg),
-	)
+	arg, size := uintptr(unsafe.Pointer(&r.c.wait_arg)), unsafe.Sizeof(r.c.wait_arg)
+	_, _ = thread.CallWithoutP(unix.SYS_IO_URING_ENTER, fd, 0, 1, flags, arg, size)
 	return r.turn(0)
 }
 
