@@ -192,6 +192,20 @@ func (e *Engine) Do(op Entry) (Completion, error) {
 	return a.Await(e, op, endless{})
 }
 
+// Discard has fd, which must not be in use, closed with the engine's next batch. It does not block, and the caller
+// learns of no error of close(2). If the engine ends before, or has ended, an ordinary system call closes fd.
+func (e *Engine) Discard(fd int) {
+	r := &Request{Entry: Entry{Op: OpClose, FD: int32(fd)}, Ending: true}
+	r.Completed = func(c Completion) {
+		if c.Flags == unsent {
+			_ = syscall.Close(fd)
+		}
+	}
+	if e.Submit(r) != nil {
+		_ = syscall.Close(fd)
+	}
+}
+
 // Unseen calls wait, which blocks the caller until others have gone on. For a fiber it counts a blocking call for that
 // time: the fiber's scheduler does not see what the others wait for, and must not report a deadlock.
 func Unseen(wait func()) {

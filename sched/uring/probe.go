@@ -56,15 +56,12 @@ func Probe() Report {
 		use     string
 	}{
 		{"SINGLE_ISSUER", setup&setupSingleIssuer != 0, "6.0", "one thread submits: the kernel needs fewer locks"},
-		{"DEFER_TASKRUN", setup&setupDeferTaskrun != 0, "6.1", "completions are worked on in batches, when they are " +
-			"asked for"},
-		{"COOP_TASKRUN", setup&(setupCoopTaskrun|setupDeferTaskrun) != 0, "5.19", "completions do not interrupt the " +
-			"thread"},
+		{"DEFER_TASKRUN", setup&setupDeferTaskrun != 0, "6.1", "completions are worked on in batches, on demand"},
+		{"COOP_TASKRUN", setup&(setupCoopTaskrun|setupDeferTaskrun) != 0, "5.19", "no completion interrupts the thread"},
 		{"operations", has&C.FIBERLAB_HAS_OPS != 0, "5.11", "each one that is used"},
 		{"multishot accept", has&C.FIBERLAB_HAS_MULTISHOT_ACCEPT != 0, "5.19", "one request accepts all connections"},
 		{"multishot receive", has&C.FIBERLAB_HAS_MULTISHOT_RECEIVE != 0, "6.0", "one request receives all that comes"},
-		{"provided buffer rings", has&C.FIBERLAB_HAS_BUFFER_RING != 0, "5.19", "a buffer is taken when bytes are " +
-			"there, not before"},
+		{"provided buffer rings", has&C.FIBERLAB_HAS_BUFFER_RING != 0, "5.19", "a buffer is taken once bytes are there"},
 	} {
 		why := f.use
 		switch {

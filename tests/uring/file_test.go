@@ -562,7 +562,8 @@ func TestReadFile(t *testing.T) {
 		dir := t.TempDir()
 		ctx := context.Background()
 		u.run(func() {
-			for _, size := range []int{0, 1, 4095, 4096, 28<<10 - 1, 28 << 10, 28<<10 + 1, 32 << 10, 32<<10 + 1, 1 << 20} {
+			sizes := []int{0, 1, 4095, 4096, 28<<10 - 1, 28 << 10, 28<<10 + 1, 32 << 10, 32<<10 + 1, 1 << 20, 1<<20 + 1}
+			for _, size := range sizes {
 				name := filepath.Join(dir, fmt.Sprint(size))
 				want := randomBytes(uint64(size), size)
 				assert.NoError(t, os.WriteFile(name, want, 0o600))

@@ -2,7 +2,6 @@ package fiberio
 
 import (
 	"errors"
-	"math"
 	"net"
 	"os"
 	"runtime"
@@ -265,18 +264,13 @@ func tryNow(trap uintptr, socket int, p []byte) (int, error) {
 	for {
 		at, length := uintptr(unsafe.Pointer(&p[0])), uintptr(len(p))
 		n, _, errno := syscall.RawSyscall6(trap, uintptr(socket), at, length, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
+		if errno == 0 {
+			return int(n), nil
+		}
 		if errno != unix.EINTR {
-			return movedNow(n, errno)
+			return 0, errno
 		}
 	}
-}
-
-// movedNow returns n, the bytes that a system call has transferred, or errno if the call has failed.
-func movedNow(n uintptr, errno syscall.Errno) (int, error) {
-	if errno != 0 {
-		return 0, errno
-	}
-	return int(n), nil
 }
 
 // systemCall adds the name of a system call to err if err is a syscall.Errno. It returns any other err unchanged.
@@ -288,43 +282,30 @@ func systemCall(name string, err error) error {
 }
 
 // deadline is a time that may change while others wait for it. The zero value is never.
-type deadline struct{ at atomic.Int64 } // nanoseconds since epoch; 0: never
-
-// epoch has a reading of the monotonic clock, as all times that are compared with it.
-var epoch = time.Now()
+type deadline struct{ at atomic.Pointer[time.Time] } // by the monotonic clock; nil: never
 
 // set makes t the deadline; the zero time is never. It uses a Swap, since its caller calls Nudge next, which looks for
 // a waiter: see pollSubmit in package uring.
 func (d *deadline) set(t time.Time) {
 	if t.IsZero() {
-		d.at.Swap(0)
+		d.at.Swap(nil)
 		return
 	}
 	now := time.Now()
-	at := int64(now.Sub(epoch))
-	if left := int64(t.Sub(now)); left < math.MaxInt64-at {
-		at += left
-	} else {
-		at = math.MaxInt64
-	}
-	if at == 0 {
-		at = 1
-	}
-	d.at.Swap(at)
+	t = now.Add(t.Sub(now))
+	d.at.Swap(&t)
 }
 
 // ended returns os.ErrDeadlineExceeded if the deadline has passed, and otherwise the deadline; the zero time is never.
 func (d *deadline) ended() (time.Time, error) {
 	for {
 		at := d.at.Load()
-		if at == 0 {
+		switch {
+		case at == nil:
 			return time.Time{}, nil
-		}
-		t := epoch.Add(time.Duration(at))
-		if time.Now().Before(t) {
-			return t, nil
-		}
-		if d.at.Load() == at { // it has not been changed since
+		case time.Now().Before(*at):
+			return *at, nil
+		case d.at.Load() == at: // it has not been changed since
 			return time.Time{}, os.ErrDeadlineExceeded
 		}
 	}

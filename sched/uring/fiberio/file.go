@@ -65,6 +65,11 @@ func OpenFile(ctx context.Context, s *uring.Engines, name string, flag int, perm
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
+	return newFile(s, name, flag, fd), nil
+}
+
+// newFile returns the File of fd, which open has returned.
+func newFile(s *uring.Engines, name string, flag, fd int) *File {
 	f := &File{name: name, flag: flag}
 	f.d.init(s, fd)
 	f.d.shut = f.shut
@@ -72,7 +77,7 @@ func OpenFile(ctx context.Context, s *uring.Engines, name string, flag int, perm
 	if f.kind != kindStream { // else io_uring returns EAGAIN from some file systems
 		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flag&^unix.O_NONBLOCK)
 	}
-	return f, nil
+	return f
 }
 
 // pipeLooksApart is how long open waits before it looks again whether a pipe has a reader.
@@ -261,14 +266,7 @@ func (f *File) transfer(s *side, op uring.Op, p []byte) (int, error) {
 	if op == uring.OpWrite {
 		sending(p)
 	}
-	n, err := 0, error(unix.EAGAIN)
-	if op == uring.OpRead && f.size > 0 && at >= f.size { // mostly the end, which this call finds
-		s.beginCall()
-		n, err = unix.Preadv2(f.d.fd, [][]byte{p}, at, unix.RWF_NOWAIT) // does not wait for a disk
-	}
-	if err != nil {
-		n, err = carryOut(f.d.engines, entry, func() (int, error) { return byCall(f.d.fd, op, p, at) })
-	}
+	n, err := carryOut(f.d.engines, entry, func() (int, error) { return byCall(f.d.fd, op, p, at) })
 	if err != nil {
 		return 0, err
 	}

@@ -172,8 +172,11 @@ func splice(from, to, n int) (int, error) {
 	for {
 		moved, _, errno := syscall.RawSyscall6(unix.SYS_SPLICE, uintptr(from), 0, uintptr(to), 0, uintptr(n),
 			unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
+		if errno == 0 {
+			return int(moved), nil
+		}
 		if errno != unix.EINTR {
-			return movedNow(moved, errno)
+			return 0, errno
 		}
 	}
 }
