@@ -1,5 +1,5 @@
-// Package thread changes the thread of the operating system that its caller runs on. The caller must be locked to it
-// (runtime.LockOSThread): other goroutines would find it changed.
+// Package thread changes the thread of the operating system that its caller runs on, and has it block. A caller that
+// changes the thread must be locked to it (runtime.LockOSThread): other goroutines would find it changed.
 package thread
 
 import (
