@@ -62,7 +62,7 @@ var (
 	ErrGoexit = park.ErrGoexit
 )
 
-// must panics with err if it is not nil. No use of the package leads to such an error.
+// must panics with err if it is not nil. Then a worker cannot go on, or its Device could not be closed.
 func must(err error) {
 	if err != nil {
 		panic(err)

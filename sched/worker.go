@@ -181,8 +181,11 @@ func (w *Worker) thread(started chan<- error) {
 		w.dispatch()
 		w.endFibers()
 		must(errors.Join(w.closeDevice(), w.detach()))
-		if w.threaded && !w.keeps {
-			runtime.UnlockOSThread()
+		if !w.keeps {
+			w.local.polling.Stop()
+			if w.threaded {
+				runtime.UnlockOSThread()
+			}
 		}
 		// Not deferred: a task's panic must not let Close return before it ends the program.
 		close(w.done)

@@ -25,16 +25,18 @@ const (
 // long sleep gives its P up at once: when all Ps are idle, the monitor sleeps too. A brief sleep does not, since giving
 // up a P may wake a thread that takes it over.
 func (w *Word) sleepOnThread(limit time.Duration) {
-	word, timeout := uintptr(unsafe.Pointer(&w.state)), uintptr(0)
+	var timeout unsafe.Pointer
 	if limit >= 0 {
 		w.timeout = unix.NsecToTimespec(int64(limit))
-		timeout = uintptr(unsafe.Pointer(&w.timeout))
+		timeout = unsafe.Pointer(&w.timeout)
 	}
 	if w.spin.brief {
-		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, word, futexWaitPrivate, uintptr(OnThread), timeout, 0, 0)
+		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&w.state)), futexWaitPrivate, uintptr(OnThread),
+			uintptr(timeout), 0, 0)
 		return
 	}
-	_, _ = thread.CallWithoutP(unix.SYS_FUTEX, word, futexWaitPrivate, uintptr(OnThread), timeout, 0, 0)
+	_, _ = thread.CallWithoutP(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&w.state)), futexWaitPrivate, uintptr(OnThread),
+		uintptr(timeout), 0, 0)
 }
 
 // futexWake wakes one thread that sleeps on word. It does not block, so the runtime need not know of the system call.

@@ -81,7 +81,7 @@ func Elsewhere(f func()) {
 
 // CallWithoutP makes a system call that may block for long. It gives the calling thread's P, the right to run Go code,
 // to other threads at once, and gets one back afterwards. An ordinary system call keeps its P until the runtime's
-// monitor takes it away. What the arguments point to must be on the heap.
+// monitor takes it away. An argument that is a pointer to Go memory must be converted to uintptr in the call itself.
 //
 //go:uintptrescapes
 //go:nosplit

@@ -165,14 +165,14 @@ func (e *epoll) wait(limit time.Duration, idle bool) error {
 	e.count.Enters++
 	var n uintptr
 	var errno syscall.Errno
-	set, events := uintptr(e.set), uintptr(unsafe.Pointer(&e.events[0]))
+	set, events := uintptr(e.set), unsafe.Pointer(&e.events[0])
 	switch {
 	case limit == 0:
-		n, _, errno = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, set, events, eventsAtATime, 0, 0, 0)
+		n, _, errno = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, set, uintptr(events), eventsAtATime, 0, 0, 0)
 	case idle:
-		n, errno = thread.CallWithoutP(call, set, events, eventsAtATime, timeout, 0, 0)
+		n, errno = thread.CallWithoutP(call, set, uintptr(events), eventsAtATime, timeout, 0, 0)
 	default:
-		n, _, errno = syscall.Syscall6(call, set, events, eventsAtATime, timeout, 0, 0)
+		n, _, errno = syscall.Syscall6(call, set, uintptr(events), eventsAtATime, timeout, 0, 0)
 	}
 	e.looked = clock.Now()
 	switch {

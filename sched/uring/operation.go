@@ -192,16 +192,16 @@ func (e *Engine) Do(op Entry) (Completion, error) {
 	return a.Await(e, op, endless{})
 }
 
-// Discard has fd, which must not be in use, closed with the engine's next batch. It does not block, and the caller
-// learns of no error of close(2). If the engine ends before, or has ended, an ordinary system call closes fd.
+// Discard has fd, which must not be in use, closed with one of the engine's next batches. No caller waits for that. If
+// the engine ends before, has ended or does no files, an ordinary system call closes fd, and may block the thread.
 func (e *Engine) Discard(fd int) {
 	r := &Request{Entry: Entry{Op: OpClose, FD: int32(fd)}, Ending: true}
 	r.Completed = func(c Completion) {
-		if c.Flags == unsent {
+		if c.Flags == unsent && c.Err() == syscall.ECANCELED {
 			_ = syscall.Close(fd)
 		}
 	}
-	if e.Submit(r) != nil {
+	if !e.Can(Files) || e.Submit(r) != nil {
 		_ = syscall.Close(fd)
 	}
 }

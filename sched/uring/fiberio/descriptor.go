@@ -282,7 +282,7 @@ func systemCall(name string, err error) error {
 }
 
 // deadline is a time that may change while others wait for it. The zero value is never.
-type deadline struct{ at atomic.Pointer[time.Time] } // by the monotonic clock; nil: never
+type deadline struct{ at atomic.Pointer[time.Time] } // nil: never
 
 // set makes t the deadline; the zero time is never. It uses a Swap, since its caller calls Nudge next, which looks for
 // a waiter: see pollSubmit in package uring.
@@ -292,8 +292,8 @@ func (d *deadline) set(t time.Time) {
 		return
 	}
 	now := time.Now()
-	t = now.Add(t.Sub(now))
-	d.at.Swap(&t)
+	at := now.Add(t.Sub(now)) // by the monotonic clock
+	d.at.Swap(&at)
 }
 
 // ended returns os.ErrDeadlineExceeded if the deadline has passed, and otherwise the deadline; the zero time is never.

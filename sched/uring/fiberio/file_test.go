@@ -27,7 +27,7 @@ func TestReadAllOfAFileThatHasChanged(t *testing.T) {
 					}
 					now := bytes.Repeat([]byte{2}, is)
 					assert.NoError(t, os.WriteFile(name, now, 0o600))
-					data, err := f.readAll()
+					data, err := f.readAll(nil)
 					assert.NoError(t, err)
 					assert.True(t, bytes.Equal(now, data), "of %d bytes when opened, and %d now: %d", was, is, len(data))
 					assert.NoError(t, f.Close())

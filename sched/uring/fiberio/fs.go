@@ -18,75 +18,74 @@ import (
 )
 
 // ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller: a fiber, not its thread. It reads
-// a file on a disk into memory of its size. When ctx is done, a read of a pipe or terminal ends, and no other read
-// begins: the error wraps context.Cause(ctx). OpenFile and File.Read have the other errors.
+// a file on a disk into memory of its size. An engine may close the file a little later. When ctx is done, a read of a
+// pipe or terminal ends, and no other read begins: the error wraps context.Cause(ctx). OpenFile and File.Read have the
+// other errors.
 func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error) {
 	fd, err := open(ctx, s, name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	if data := readSmall(ctx, s, fd); data != nil {
+	data, whole := readSmall(ctx, s, fd)
+	if whole {
 		return data, nil
 	}
 	f := newFile(s, name, os.O_RDONLY, fd)
 	defer f.Close()
+	f.position = int64(len(data))
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, func() { _ = f.Close() })()
 	}
-	data, err := f.readAll()
+	data, err = f.readAll(data)
 	if errors.Is(err, fs.ErrClosed) {
 		err = &fs.PathError{Op: "read", Path: name, Err: context.Cause(ctx)}
 	}
 	return data, err
 }
 
-const mostSmall = 1 << 20 // bytes of a file that readSmall reads at most
-
-// readSmall is ReadFile for a fiber and a small regular file, which is most quickly read without a File. The fiber's
-// engine reads fd by one request, and closes it with its next batch. readSmall returns nil, and leaves fd as it was, if
-// fd is anything else, if ctx is done, or if the read fails or does not return as many bytes as the file has.
-func readSmall(ctx context.Context, s *uring.Engines, fd int) []byte {
+// readSmall is ReadFile for a fiber and a regular file of up to 1 MB, which is most quickly read without a File. The
+// fiber's engine reads fd by one request, and closes it with its next batch. If fd is anything else, ctx is done, the
+// read fails (with EAGAIN on some file systems, since fd is in non-blocking mode) or returns fewer or more bytes than the
+// file has, whole is false: a File must read what follows data.
+func readSmall(ctx context.Context, s *uring.Engines, fd int) (data []byte, whole bool) {
 	e, err := s.Here()
 	if err != nil || park.Current() == nil || !e.Can(uring.Files) || ctx.Err() != nil {
-		return nil
+		return nil, false
 	}
 	var stat unix.Stat_t
 	err = unix.Fstat(fd, &stat)
-	if err != nil || stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Size == 0 || stat.Size > mostSmall {
-		return nil
+	if err != nil || stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Size == 0 || stat.Size > 1<<20 {
+		return nil, false
 	}
-	data := make([]byte, stat.Size+1) // one more byte finds the end
+	data = make([]byte, stat.Size+1) // one more byte finds the end
 	var pin runtime.Pinner
 	pin.Pin(&data[0])
 	defer pin.Unpin()
 	c, err := e.Do(uring.Entry{Op: uring.OpRead, FD: int32(fd), Addr: address(data), Length: uint32(len(data))})
-	if err != nil || int64(c.Result) != stat.Size {
-		return nil
+	data = data[:max(c.Result, 0)]
+	received(data)
+	if err != nil || int64(len(data)) != stat.Size {
+		return data, false
 	}
-	received(data[:c.Result])
 	e.Discard(fd)
-	return data[:c.Result]
+	return data, true
 }
 
-// readAll reads the file to its end, into memory of the size that the file had when it was opened. If that is more than
-// MostAtOnce, it begins with MostAtOnce, and at most doubles the memory each time that it is full.
-func (f *File) readAll() ([]byte, error) {
-	data := make([]byte, 0, max(512, min(f.size, uring.MostAtOnce)+1)) // one more byte finds the end
+// readAll appends the rest of the file to data, which has what comes before. If that is nothing, readAll makes memory
+// for the size that the file had when it was opened. A read that ends just there, with room for more, has found the end.
+func (f *File) readAll(data []byte) ([]byte, error) {
+	data = slices.Grow(data, int(max(512, f.size+1-int64(len(data))))) // one more byte finds the end
 	for {
 		n, err := f.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
-		if err == io.EOF {
+		if err == io.EOF || err == nil && f.size > 0 && int64(len(data)) == f.size && len(data) < cap(data) {
 			return data, nil
 		}
 		if err != nil {
 			return data, err
 		}
 		if len(data) == cap(data) {
-			more := len(data)
-			if left := f.size + 1 - int64(len(data)); left > 0 {
-				more = int(min(left, int64(more)))
-			}
-			data = slices.Grow(data, more)
+			data = slices.Grow(data, len(data))
 		}
 	}
 }
