@@ -74,7 +74,9 @@ func readSmall(ctx context.Context, s *uring.Engines, fd int) (data []byte, whol
 // readAll appends the rest of the file to data, which has what comes before. If that is nothing, readAll makes memory
 // for the size that the file had when it was opened. A read that ends just there, with room for more, has found the end.
 func (f *File) readAll(data []byte) ([]byte, error) {
-	data = slices.Grow(data, int(max(512, f.size+1-int64(len(data))))) // one more byte finds the end
+	if data == nil {
+		data = make([]byte, 0, max(512, f.size+1)) // one more byte finds the end
+	}
 	for {
 		n, err := f.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
