@@ -214,8 +214,8 @@ func (r *ring) idle(limit time.Duration) ([]Completion, error) {
 	if r.c.registered != 0 {
 		flags |= C.IORING_ENTER_REGISTERED_RING
 	}
-	arg, size := uintptr(unsafe.Pointer(&r.c.wait_arg)), unsafe.Sizeof(r.c.wait_arg)
-	_, _ = thread.CallWithoutP(unix.SYS_IO_URING_ENTER, fd, 0, 1, flags, arg, size)
+	a := &r.c.wait_arg
+	_, _ = thread.CallWithoutP(unix.SYS_IO_URING_ENTER, fd, 0, 1, flags, uintptr(unsafe.Pointer(a)), unsafe.Sizeof(*a))
 	return r.turn(0)
 }
 

@@ -18,9 +18,8 @@ import (
 )
 
 // ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller: a fiber, not its thread. It reads
-// a file on a disk into memory of its size. An engine may close the file a little later. When ctx is done, a read of a
-// pipe or terminal ends, and no other read begins: the error wraps context.Cause(ctx). OpenFile and File.Read have the
-// other errors.
+// a file on a disk into memory of its size; an engine may close it a little later. When ctx is done, a read of a pipe
+// ends, and no other begins: the error wraps context.Cause(ctx). OpenFile and File.Read have the other errors.
 func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error) {
 	fd, err := open(ctx, s, name, os.O_RDONLY, 0)
 	if err != nil {
@@ -45,8 +44,8 @@ func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error
 
 // readSmall is ReadFile for a fiber and a regular file of up to 1 MB, which is most quickly read without a File. The
 // fiber's engine reads fd by one request, and closes it with its next batch. If fd is anything else, ctx is done, the
-// read fails (with EAGAIN on some file systems, since fd is in non-blocking mode) or returns fewer or more bytes than the
-// file has, whole is false: a File must read what follows data.
+// read fails (with EAGAIN on some file systems, since fd is in non-blocking mode) or returns fewer or more bytes than
+// the file has, whole is false: a File must read what follows data.
 func readSmall(ctx context.Context, s *uring.Engines, fd int) (data []byte, whole bool) {
 	e, err := s.Here()
 	if err != nil || park.Current() == nil || !e.Can(uring.Files) || ctx.Err() != nil {
@@ -72,7 +71,7 @@ func readSmall(ctx context.Context, s *uring.Engines, fd int) (data []byte, whol
 }
 
 // readAll appends the rest of the file to data, which has what comes before. If that is nothing, readAll makes memory
-// for the size that the file had when it was opened. A read that ends just there, with room for more, has found the end.
+// for the size that the file had when it was opened. A read that ends there, with room for more, has found the end.
 func (f *File) readAll(data []byte) ([]byte, error) {
 	if data == nil {
 		data = make([]byte, 0, max(512, f.size+1)) // one more byte finds the end
@@ -80,7 +79,7 @@ func (f *File) readAll(data []byte) ([]byte, error) {
 	for {
 		n, err := f.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
-		if err == io.EOF || err == nil && f.size > 0 && int64(len(data)) == f.size && len(data) < cap(data) {
+		if err == io.EOF || err == nil && f.size > 0 && int(f.size) == len(data) && len(data) < cap(data) {
 			return data, nil
 		}
 		if err != nil {
