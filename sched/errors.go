@@ -62,11 +62,4 @@ var (
 	ErrGoexit = park.ErrGoexit
 )
 
-// must panics with err if it is not nil. Then a worker cannot go on, or its Device could not be closed.
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
 var errClosedBefore = fault.Of(ErrClosed, "an earlier call has closed the scheduler: close it once")

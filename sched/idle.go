@@ -212,8 +212,8 @@ func (w *Worker) mainWaits(f *Fiber) *Fiber {
 
 // block is Word.Sleep after Commit(way). It unlocks the worker from a thread that it leaves, and locks it again.
 //
-// A worker that sleeps until a deadline gives its P up, unless it expects to be woken soon. If that is the last P, and
-// no thread waits in the runtime's poller, the runtime starts one to poll (handoffp in runtime/proc.go), and the worker
+// A worker that sleeps until a deadline gives its P up, unless it expects to be woken soon. If no other P is in use and
+// no thread waits in the runtime's poller, the runtime starts one to poll: handoffp in runtime/proc.go. Then the worker
 // wakes some 10 us later. A thread waits there while a timer is pending. So block sets one.
 func (w *Worker) block(way idle.Way, limit time.Duration) {
 	switch {

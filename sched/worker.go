@@ -192,6 +192,13 @@ func (w *Worker) thread(started chan<- error) {
 	})
 }
 
+// must panics with err if it is not nil. Then a worker cannot go on, or its Device could not be closed.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
 const (
 	timerSlack  = time.Microsecond       // how much later than asked the kernel may wake a worker's thread
 	pollingTime = 160 * time.Millisecond // how long local.polling is pending; see block
