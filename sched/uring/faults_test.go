@@ -142,8 +142,8 @@ func pollMany(t *testing.T, driver Driver, brief bool) {
 	e.deinit()
 }
 
-// A descriptor that is discarded is closed: with the next batches, by an engine that refuses requests before they come
-// to the proxy, and by the caller when the engine has ended.
+// Discard has a descriptor closed, whatever becomes of the engine. Either a later batch closes it, or the engine does,
+// since it refuses requests that have not come to the proxy. If the engine has ended, the caller closes it.
 func TestDiscard(t *testing.T) {
 	if report := Probe(); report.Reason != nil {
 		noRing(t, report.Reason)

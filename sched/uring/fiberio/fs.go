@@ -44,8 +44,8 @@ func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error
 
 // readSmall is ReadFile for a fiber and a regular file of up to 1 MB, which is most quickly read without a File. The
 // fiber's engine reads fd by one request, and closes it with its next batch. If whole is false, fd is open still, and a
-// File must read what follows data: fd is anything else, ctx is done, or the read did not end at the file's size. Since
-// fd is in non-blocking mode, the read fails with EAGAIN on some file systems.
+// File must read what follows data. Then fd is anything else, ctx is done, or the read did not end at the file's size.
+// Since fd is in non-blocking mode, the read fails with EAGAIN on some file systems.
 func readSmall(ctx context.Context, s *uring.Engines, fd int) (data []byte, whole bool) {
 	e, err := s.Here()
 	if err != nil || park.Current() == nil || !e.Can(uring.Files) || ctx.Err() != nil {
