@@ -15,7 +15,7 @@ func newRoundRobin(workers []*Worker) *roundRobin {
 
 func (p *roundRobin) submit(t runnable, caller *Worker) bool {
 	pushed := p.queue.push(t, caller != nil && caller.mode == multiThreaded)
-	if p.idle.AnyIdle() { // the compiler inlines this question, and not WakeOne
+	if p.idle.AnyIdle() {
 		p.idle.WakeOne()
 	}
 	return pushed

@@ -44,13 +44,15 @@ func newStealing(workers []*Worker) *stealing {
 // submit implements policy. The task goes to a worker that spins, else to one that sleeps. If there is none, a worker's
 // task goes into its own queue, or to its nextInRotation if that is just being woken. Other tasks go to nextWorker.
 func (p *stealing) submit(t runnable, caller *Worker) bool {
-	if i := p.idle.Claim(); i >= 0 && p.workers[i] != caller && p.give(p.workers[i], t) {
+	if p.idle.AnyIdle() && p.giveIdle(t, caller) {
 		return true
 	}
 	if caller != nil && caller.mode == multiThreaded {
 		if w := p.nextInRotation(caller); w == caller || !w.word.Waking() || !p.give(w, t) {
 			p.queues[caller.id].push(t, true)
-			p.wakeSleeper() // the caller is busy
+			if p.idle.AnyIdle() {
+				p.idle.WakeSleeper() // the caller is busy
+			}
 		}
 		return true
 	}
@@ -69,17 +71,16 @@ func (p *stealing) give(w *Worker, t runnable) bool {
 	if !p.queues[w.id].push(t, false) {
 		return false
 	}
-	if !w.word.Notify() {
-		p.wakeSleeper()
+	if !w.word.Notify() && p.idle.AnyIdle() {
+		p.idle.WakeSleeper()
 	}
 	return true
 }
 
-// wakeSleeper wakes a worker that sleeps, if any does, to steal. The compiler inlines the question, not WakeSleeper.
-func (p *stealing) wakeSleeper() {
-	if p.idle.AnyIdle() {
-		p.idle.WakeSleeper()
-	}
+// giveIdle gives a task to a worker that spins or sleeps, other than caller, and reports whether one has taken it.
+func (p *stealing) giveIdle(t runnable, caller *Worker) bool {
+	i := p.idle.Claim()
+	return i >= 0 && p.workers[i] != caller && p.give(p.workers[i], t)
 }
 
 // nextWorker returns the next worker in rotation, for callers outside of the workers. Any thread may call it.
@@ -99,13 +100,13 @@ func (p *stealing) nextInRotation(caller *Worker) *Worker {
 func (p *stealing) next(w *Worker) (runnable, bool) {
 	q := p.queues[w.id]
 	r, ok := q.pop()
-	if ok && !q.empty() {
-		p.wakeSleeper()
+	if ok && !q.empty() && p.idle.AnyIdle() {
+		p.idle.WakeSleeper()
 	}
 	return r, ok
 }
 
-func (p *stealing) wakeOther(*Worker)  { p.wakeSleeper() }
+func (p *stealing) wakeOther(*Worker)  { p.idle.WakeSleeper() }
 func (p *stealing) has(w *Worker) bool { return !p.queues[w.id].empty() }
 
 func (p *stealing) pending(*Worker) (n int) { // of policy: any worker may take from all queues, by stealing
@@ -130,7 +131,7 @@ func (p *stealing) found(w *Worker) {
 	}
 	for i, of := range p.workers {
 		if (of != w || w.hasLocal() || w.short()) && !p.queues[i].empty() && !of.word.Waking() {
-			p.wakeSleeper()
+			p.idle.WakeSleeper()
 			return
 		}
 	}
@@ -179,7 +180,7 @@ func (p *stealing) stealFrom(w, victim *Worker) bool {
 	w.recordEvent(Event{Kind: KindStole, Count: int32(n), Text: victim.String()})
 	to.pushAll(&to.batch)
 	if n > 1 || left > 0 {
-		p.wakeSleeper()
+		p.idle.WakeSleeper()
 	}
 	return true
 }

@@ -78,9 +78,6 @@ func (s *Set) claim(asleep bool) int {
 // Claim takes out a worker that spins, or else one that sleeps, and returns its number, or -1 if none is idle. The
 // caller brings the worker something to run, and calls Notify, which fails if the worker is busy or has been notified.
 func (s *Set) Claim() int {
-	if !s.AnyIdle() { // the common case under load, and some calls less
-		return -1
-	}
 	if i := s.claim(false); i >= 0 {
 		return i
 	}
@@ -95,7 +92,8 @@ func (s *Set) Spinning() (n int) {
 	return n
 }
 
-// AnyIdle reports whether a worker spins or sleeps.
+// AnyIdle reports whether a worker spins or sleeps. Submitters ask it before they claim or wake a worker. Under load
+// the answer is no, and the compiler inlines this question alone.
 func (s *Set) AnyIdle() bool {
 	for b := range s.blocks {
 		if s.blocks[b].spinning.Load()|s.blocks[b].sleeping.Load() != 0 {
