@@ -287,10 +287,14 @@ func (f *Fiber) execute(t runnable) {
 	if migrates && t.flags&SameThread != 0 {
 		f.home = w
 	}
-	call := t.function()
-	if t.flags&isNamed == 0 {
-		f.beginTask(call)
+	call, name := t.function()
+	if name != nil {
+		f.name.Store(name)
 	}
+	if f.record != nil {
+		f.recordEvent(KindTaskBegan, "")
+	}
+	f.task.Begin(call)
 	returned := false
 	defer func() {
 		if f.hook != nil {
@@ -316,14 +320,6 @@ func (f *Fiber) execute(t runnable) {
 	}()
 	call()
 	returned = true
-}
-
-// beginTask notes that f, the calling fiber, calls the function of a task.
-func (f *Fiber) beginTask(function func()) {
-	if f.record != nil {
-		f.recordEvent(KindTaskBegan, "")
-	}
-	f.task.Begin(function)
 }
 
 // failed handles a task that panicked with value, or that called Goexit if value is nil. It calls Config.Panicked, on

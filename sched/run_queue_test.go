@@ -20,7 +20,8 @@ func numbered(n int, flags Flags) runnable {
 
 func number(r runnable) (n int) {
 	defer func() { n = recover().(int) }()
-	r.function()()
+	call, _ := r.function()
+	call()
 	return 0
 }
 

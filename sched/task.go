@@ -23,7 +23,7 @@ const GroupLocal Flags = 1 << 1
 
 // Flags of queue entries that a Task cannot have. See runnable.
 const (
-	isNamed Flags = 1 << 6 // its function says what begins; see runNamed
+	isNamed Flags = 1 << 6 // it is a named task; see namedTask
 	isFiber Flags = 1 << 7
 )
 
@@ -170,8 +170,9 @@ func (s *Scheduler) queue(j runnable, to target, pinned bool, caller, home *Work
 	switch p, grouped := s.policy.(*groups); {
 	case to.kind == onWorker:
 		return s.workers[to.number].keep(j, caller)
-	case pinned:
-		return caller.keep(j, caller)
+	case pinned || len(s.workers) == 0 && caller != nil:
+		caller.pushTask(j)
+		return true
 	case len(s.workers) == 0:
 		return home.keep(j, caller)
 	case to.kind == inGroup && grouped:
@@ -267,8 +268,20 @@ func (r runnable) fiber() *Fiber {
 	return (*Fiber)(r.what)
 }
 
-// function returns what a task calls; r must be a task.
-func (r runnable) function() func() { return *(*func())(unsafe.Pointer(&r.what)) }
+// namedTask is what the entry of a task that has a name points to.
+type namedTask struct {
+	call func()
+	name string
+}
+
+// function returns what a task calls, and its name or nil; r must be a task.
+func (r runnable) function() (call func(), name *string) {
+	if r.flags&isNamed != 0 {
+		t := (*namedTask)(r.what)
+		return t.call, &t.name
+	}
+	return *(*func())(unsafe.Pointer(&r.what)), nil
+}
 
 // groupLocal reports whether other scheduling groups must not steal r. It must be called while no worker can run r.
 func (r runnable) groupLocal() bool {
@@ -281,18 +294,10 @@ func (r runnable) groupLocal() bool {
 // newEntry returns the entry of a task.
 func newEntry(t *Task) runnable {
 	flags := t.Flags & (SameThread | GroupLocal)
-	if t.Name != "" {
-		name, f := t.Name, t.Func // t itself stays on the caller's stack
-		return ofTask(func() { Current().runNamed(name, f) }, flags|isNamed)
+	if t.Name != "" { // t itself stays on the caller's stack
+		return runnable{unsafe.Pointer(&namedTask{t.Func, t.Name}), flags | isNamed}
 	}
 	return ofTask(t.Func, flags)
-}
-
-// runNamed is what f, the calling fiber, calls for a task that has a name.
-func (f *Fiber) runNamed(name string, function func()) {
-	f.name.Store(&name)
-	f.beginTask(function)
-	function()
 }
 
 // Groups returns how many scheduling groups there are. Under policies other than [Group] all multi-threaded workers are

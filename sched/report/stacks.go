@@ -30,7 +30,7 @@ func hasPrefix(text string, prefixes []string) bool {
 // callsTask reports whether f calls the function of a task, or the function that Run was given.
 func callsTask(f runtime.Frame) bool {
 	switch f.Function {
-	case "fiberlab/sched.(*Fiber).execute", "fiberlab/sched.(*Fiber).runNamed", "fiberlab/sched.Run":
+	case "fiberlab/sched.(*Fiber).execute", "fiberlab/sched.Run":
 		return true
 	}
 	return false
