@@ -67,7 +67,7 @@ func TestWaitEndsByContext(t *testing.T) {
 			}
 			_, err = unix.Write(out, []byte{7})
 			errs = append(errs, err)
-			late, err = e.Do(receiveByte(in, b))
+			late, err = e.Do(receiveByte(in, b), unsafe.Slice(b, 1))
 			errs = append(errs, err)
 		})
 		require.Equal(t, []error{nil, cause, cause, nil, nil}, errs)
@@ -169,7 +169,7 @@ func TestWaitsEndWithTheEngine(t *testing.T) {
 			}()
 			require.NoError(t, engines.Close())
 			require.ErrorIs(t, <-ended, uring.ErrClosed)
-			_, err = e.Do(receiveByte(in, b))
+			_, err = e.Do(receiveByte(in, b), unsafe.Slice(b, 1))
 			require.ErrorIs(t, err, uring.ErrClosed)
 		})
 	}

@@ -18,7 +18,7 @@ func ExampleEngines() {
 			fmt.Println(err)
 			return
 		}
-		done, err := e.Do(uring.Entry{Op: uring.OpNop})
+		done, err := e.Do(uring.Entry{Op: uring.OpNop}, nil)
 		fmt.Println("a request that does nothing:", done.Result, err)
 	})
 	fmt.Println(err, engines.Close())

@@ -46,7 +46,7 @@ func TestWaitLendsItsP(t *testing.T) {
 
 		done := make(chan error)
 		go func() {
-			_, err := e.Do(Entry{Op: OpNop})
+			_, err := e.Do(Entry{Op: OpNop}, nil)
 			done <- err
 		}()
 		for !e.lends.Load() {

@@ -2,12 +2,10 @@ package uring_test
 
 import (
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,11 +39,8 @@ func sendBy(e *uring.Engine, fd int, p []byte) (int, error) {
 
 // transferBy begins anew after a signal, and where a driver says EAGAIN as old kernels do.
 func transferBy(e *uring.Engine, op uring.Op, fd int, p []byte) (int, error) {
-	var pin runtime.Pinner
-	pin.Pin(&p[0])
-	defer pin.Unpin()
 	for {
-		c, err := e.Do(uring.Entry{Op: op, FD: int32(fd), Addr: uintptr(unsafe.Pointer(&p[0])), Length: uint32(len(p))})
+		c, err := e.Do(uring.Entry{Op: op, FD: int32(fd), Length: uint32(len(p))}, p)
 		if err == nil {
 			err = c.Err()
 		}

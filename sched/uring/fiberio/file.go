@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -93,18 +92,13 @@ func open(ctx context.Context, s *uring.Engines, name string, flag int, mode uin
 	if err != nil {
 		return -1, err
 	}
-	var pin runtime.Pinner
-	pin.Pin(&cname[0])
-	defer pin.Unpin()
 	flags := flag | unix.O_CLOEXEC | unix.O_NONBLOCK
-	op := uring.Entry{
-		Op: uring.OpOpen, FD: unix.AT_FDCWD, Addr: address(cname), Flags: uint32(flags), Offset: uint64(mode),
-	}
+	op := uring.Entry{Op: uring.OpOpen, FD: unix.AT_FDCWD, Flags: uint32(flags), Offset: uint64(mode)}
 	for {
 		if ctx.Err() != nil {
 			return -1, context.Cause(ctx)
 		}
-		fd, err := carryOut(s, op, func() (int, error) { return unix.Open(name, flags, mode) })
+		fd, err := carryOut(s, op, cname, func() (int, error) { return unix.Open(name, flags, mode) })
 		if err != unix.ENXIO || flag&unix.O_NONBLOCK != 0 || !isPipe(name) {
 			return fd, err
 		}
@@ -158,10 +152,10 @@ func (f *File) identify() {
 	}
 }
 
-// carryOut hands op to the caller's engine, if the caller is a fiber and the engine does files. Otherwise it calls
+// carryOut hands op on p to the caller's engine, if the caller is a fiber and the engine does files. Otherwise it calls
 // call, on another goroutine if the caller is a fiber. It tries again after EINTR and EAGAIN, and with another engine
 // after ErrClosed. It blocks its caller, but not a fiber's thread. The error is the kernel's or Here's.
-func carryOut(s *uring.Engines, op uring.Entry, call func() (int, error)) (int, error) {
+func carryOut(s *uring.Engines, op uring.Entry, p []byte, call func() (int, error)) (int, error) {
 	for {
 		e, err := s.Here()
 		if err != nil {
@@ -170,7 +164,7 @@ func carryOut(s *uring.Engines, op uring.Entry, call func() (int, error)) (int, 
 		n := -1
 		if park.Current() != nil && e.Can(uring.Files) {
 			var c uring.Completion
-			if c, err = e.Do(op); errors.Is(err, uring.ErrClosed) {
+			if c, err = e.Do(op, p); errors.Is(err, uring.ErrClosed) {
 				continue
 			}
 			if n = int(c.Result); err == nil {
@@ -258,15 +252,11 @@ func (f *File) transfer(s *side, op uring.Op, p []byte) (int, error) {
 	if f.kind == kindDisk && !(op == uring.OpWrite && f.appends()) {
 		at = f.position
 	}
-	s.pin.Pin(&p[0])
-	defer s.pin.Unpin()
-	entry := uring.Entry{
-		Op: op, FD: int32(f.d.fd), Addr: address(p), Length: uint32(len(p)), Offset: uint64(at),
-	}
+	entry := uring.Entry{Op: op, FD: int32(f.d.fd), Length: uint32(len(p)), Offset: uint64(at)}
 	if op == uring.OpWrite {
 		sending(p)
 	}
-	n, err := carryOut(f.d.engines, entry, func() (int, error) { return byCall(f.d.fd, op, p, at) })
+	n, err := carryOut(f.d.engines, entry, p, func() (int, error) { return byCall(f.d.fd, op, p, at) })
 	if err != nil {
 		return 0, err
 	}
@@ -371,7 +361,7 @@ func (f *File) Close() error {
 func (f *File) shut(fd int) error {
 	if park.Current() != nil && f.flag&unix.O_ACCMODE != unix.O_RDONLY {
 		if e, err := f.d.engines.Here(); err == nil && e.Can(uring.Files) {
-			if c, err := e.Do(uring.Entry{Op: uring.OpClose, FD: int32(fd)}); err == nil {
+			if c, err := e.Do(uring.Entry{Op: uring.OpClose, FD: int32(fd)}, nil); err == nil {
 				return c.Err()
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -18,8 +17,9 @@ import (
 )
 
 // ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller: a fiber, not its thread. It reads
-// a file on a disk into memory of its size; an engine may close it a little later. When ctx is done, a read of a pipe
-// ends, and no other begins: the error wraps context.Cause(ctx). OpenFile and File.Read have the other errors.
+// a file on a disk into memory of its size. What is appended in the meantime may be missing. An engine may close the
+// file a little later. When ctx is done, a read of a pipe ends, and no other begins: the error wraps
+// context.Cause(ctx). OpenFile and File.Read have the other errors.
 func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error) {
 	fd, err := open(ctx, s, name, os.O_RDONLY, 0)
 	if err != nil {
@@ -56,11 +56,8 @@ func readSmall(ctx context.Context, s *uring.Engines, fd int) (data []byte, whol
 	if err != nil || stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Size == 0 || stat.Size > 1<<20 {
 		return nil, false
 	}
-	data = make([]byte, stat.Size+1) // one more byte finds the end
-	var pin runtime.Pinner
-	pin.Pin(&data[0])
-	defer pin.Unpin()
-	c, err := e.Do(uring.Entry{Op: uring.OpRead, FD: int32(fd), Addr: address(data), Length: uint32(len(data))})
+	data = make([]byte, stat.Size)
+	c, err := e.Do(uring.Entry{Op: uring.OpRead, FD: int32(fd), Length: uint32(len(data))}, data)
 	data = data[:max(c.Result, 0)]
 	received(data)
 	if err != nil || int64(len(data)) != stat.Size {
