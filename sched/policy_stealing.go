@@ -77,7 +77,7 @@ func (p *stealing) give(w *Worker, t runnable) bool {
 	return true
 }
 
-// giveIdle gives a task to a worker that spins or sleeps, other than caller, and reports whether one has taken it.
+// giveIdle claims an idle worker, and reports whether it has given t to it. It gives nothing to caller.
 func (p *stealing) giveIdle(t runnable, caller *Worker) bool {
 	i := p.idle.Claim()
 	return i >= 0 && p.workers[i] != caller && p.give(p.workers[i], t)

@@ -174,7 +174,7 @@ func (s *Scheduler) queue(j runnable, to target, pinned bool, caller, home *Work
 		caller.pushTask(j)
 		return true
 	case len(s.workers) == 0:
-		return home.keep(j, caller)
+		return home.keep(j, nil)
 	case to.kind == inGroup && grouped:
 		return p.submitTo(to.number, j, caller)
 	}
@@ -274,11 +274,12 @@ type namedTask struct {
 	name string
 }
 
-// function returns what a task calls, and its name or nil; r must be a task.
+// function returns what a task calls, and its name or nil; r must be a task. It may be called once.
 func (r runnable) function() (call func(), name *string) {
 	if r.flags&isNamed != 0 {
 		t := (*namedTask)(r.what)
-		return t.call, &t.name
+		call, t.call = t.call, nil // what the function refers to need not live as long as the name
+		return call, &t.name
 	}
 	return *(*func())(unsafe.Pointer(&r.what)), nil
 }

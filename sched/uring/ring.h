@@ -12,8 +12,8 @@
  * to event_fd. When the thread exits, the kernel cancels its requests.
  *
  * Both arrays and all that requests point to must stay where they are until the requests are
- * completed: it is memory of C, or Go memory that is pinned. The kernel copies addresses of
- * sockets, names and times when a request is submitted.
+ * completed: it is memory of C, or of Go's heap, which Go code keeps alive. The kernel copies
+ * addresses of sockets, names and times when a request is submitted.
  */
 #ifndef FIBERLAB_URING_RING_H
 #define FIBERLAB_URING_RING_H

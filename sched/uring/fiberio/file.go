@@ -152,9 +152,10 @@ func (f *File) identify() {
 	}
 }
 
-// carryOut hands op on p to the caller's engine, if the caller is a fiber and the engine does files. Otherwise it calls
-// call, on another goroutine if the caller is a fiber. It tries again after EINTR and EAGAIN, and with another engine
-// after ErrClosed. It blocks its caller, but not a fiber's thread. The error is the kernel's or Here's.
+// carryOut hands op, an operation on p, to the caller's engine, if the caller is a fiber and the engine does files.
+// Otherwise it calls call, on another goroutine if the caller is a fiber. It tries again after EINTR and EAGAIN, and
+// with another engine after ErrClosed. It blocks its caller, but not a fiber's thread. The error is the kernel's or
+// Here's.
 func carryOut(s *uring.Engines, op uring.Entry, p []byte, call func() (int, error)) (int, error) {
 	for {
 		e, err := s.Here()

@@ -17,9 +17,9 @@ import (
 )
 
 // ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller: a fiber, not its thread. It reads
-// a file on a disk into memory of its size. What is appended in the meantime may be missing. An engine may close the
-// file a little later. When ctx is done, a read of a pipe ends, and no other begins: the error wraps
-// context.Cause(ctx). OpenFile and File.Read have the other errors.
+// a file on a disk into memory of its size. A fiber may read a regular file of up to 1 MB only as far as the size that
+// the file system states after the file is opened; an engine may close it a little later. When ctx is done, a read of a
+// pipe ends, and no other begins: the error wraps context.Cause(ctx). OpenFile and File.Read have the other errors.
 func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error) {
 	fd, err := open(ctx, s, name, os.O_RDONLY, 0)
 	if err != nil {
@@ -70,7 +70,7 @@ func readSmall(ctx context.Context, s *uring.Engines, fd int) (data []byte, whol
 // readAll appends the rest of the file to data, which has what comes before. If that is nothing, readAll makes memory
 // for the size that the file had when it was opened. A read that ends there, with room for more, has found the end.
 func (f *File) readAll(data []byte) ([]byte, error) {
-	if data == nil {
+	if len(data) == 0 {
 		data = make([]byte, 0, max(512, f.size+1)) // one more byte finds the end
 	}
 	for {
