@@ -167,7 +167,7 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 // queue queues a task at that target. A pinned task goes to caller. Without multi-threaded workers, each task goes to
 // home. See enqueue for the two. It returns false if the queue is closed. Any thread may call it.
 func (s *Scheduler) queue(j runnable, to target, pinned bool, caller, home *Worker) bool {
-	switch p, grouped := s.policy.(*groups); {
+	switch {
 	case to.kind == onWorker:
 		return s.workers[to.number].keep(j, caller)
 	case pinned || len(s.workers) == 0 && caller != nil:
@@ -175,8 +175,10 @@ func (s *Scheduler) queue(j runnable, to target, pinned bool, caller, home *Work
 		return true
 	case len(s.workers) == 0:
 		return home.keep(j, nil)
-	case to.kind == inGroup && grouped:
-		return p.submitTo(to.number, j, caller)
+	case to.kind == inGroup:
+		if p, ok := s.policy.(*groups); ok {
+			return p.submitTo(to.number, j, caller)
+		}
 	}
 	return s.policy.submit(j, caller)
 }
