@@ -679,8 +679,7 @@ func TestFS(t *testing.T) {
 	})
 }
 
-// A ring that has room for one chain at a time carries them out one after the other, and no part of one without the
-// rest.
+// An engine that has room for one request at a time reads all files.
 func TestReadFilesWithLittleRoom(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		leaks.Check(t)
