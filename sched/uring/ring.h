@@ -11,9 +11,9 @@
  * A ring belongs to the thread that has opened it. Another thread may only end its wait, by a write
  * to event_fd. When the thread exits, the kernel cancels its requests.
  *
- * Both arrays and all that requests point to must stay where they are until the requests are
- * completed: it is memory of C, or of Go's heap, which Go code keeps alive. The kernel copies
- * addresses of sockets, names and times when a request is submitted.
+ * Both arrays, and all that requests point to, must stay in place until the requests are completed.
+ * It is memory of C, or memory of Go's heap that Go code keeps alive. The kernel copies addresses
+ * of sockets, names and times when a request is submitted.
  */
 #ifndef FIBERLAB_URING_RING_H
 #define FIBERLAB_URING_RING_H
@@ -104,9 +104,9 @@ struct fiberlab_ring {
     uint64_t enters, submitted, collected, wakes; /* since the ring was opened */
 };
 
-/* Opens a ring for that many staged requests, a power of two, with as many as possible of the
- * set-up flags SINGLE_ISSUER, DEFER_TASKRUN, COOP_TASKRUN, TASKRUN_FLAG and SUBMIT_ALL, without
- * those in `without`. uring.flags says which it has. Returns 0 or -errno; then there is nothing to
+/* Opens a ring for that many staged requests, a power of two. It sets as many as possible of the
+ * flags SINGLE_ISSUER, DEFER_TASKRUN, COOP_TASKRUN, TASKRUN_FLAG and SUBMIT_ALL, and none of those
+ * in `without`. uring.flags says which it has. Returns 0, or -errno; then there is nothing to
  * close. */
 int fiberlab_ring_open(struct fiberlab_ring **ring, unsigned entries, unsigned without);
 
@@ -117,9 +117,9 @@ void fiberlab_ring_close(struct fiberlab_ring *ring);
 /* Submits what is staged, and collects what has been completed, as much as done has room for. If
  * nothing has, it waits for the first completion, a wake-up, a signal, or until limit nanoseconds
  * have passed; 0 does not wait, less than 0 is no limit. If more is not 0, it first waits for that
- * many completions beside those of the sends that it submits, for more_limit nanoseconds at most.
- * Returns 0, or -errno if the kernel has refused the call itself. Requests for which the kernel has
- * no room now stay staged. */
+ * many completions, for more_limit nanoseconds at most. Completions of sends that it submits do not
+ * count there. Returns 0, or -errno if the kernel has refused the call itself. Requests for which
+ * the kernel has no room now stay staged. */
 int fiberlab_ring_turn(struct fiberlab_ring *ring, int64_t limit, unsigned more,
                        int64_t more_limit);
 

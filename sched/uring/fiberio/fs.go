@@ -17,9 +17,9 @@ import (
 )
 
 // ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller: a fiber, not its thread. It reads
-// a file on a disk into memory of its size. A fiber may read a regular file of up to 1 MB only as far as the size that
-// the file system states after the file is opened; an engine may close it a little later. When ctx is done, a read of a
-// pipe ends, and no other begins: the error wraps context.Cause(ctx). OpenFile and File.Read have the other errors.
+// a file on a disk into memory of its size. From a regular file of up to 1 MB, a fiber may read only as many bytes as
+// the file had when it was opened. An engine may close such a file a little later. When ctx is done, a read of a pipe
+// ends, and no other begins: the error wraps context.Cause(ctx). OpenFile and File.Read have the other errors.
 func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error) {
 	fd, err := open(ctx, s, name, os.O_RDONLY, 0)
 	if err != nil {
