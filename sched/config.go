@@ -67,7 +67,7 @@ type Config struct {
 	Panicked func(value any, stack []byte)
 
 	// Exhausted is called on a worker's thread when the worker has no fiber to run while its next task waits, and can
-	// make none: no memory is left, say. It is called once for each such shortage, and must not wait as a fiber does.
+	// make none: no memory is left, say. It is called once for each such shortage, and must not block or panic.
 	// The worker begins no task then, tries again every millisecond, and runs fibers that are ready. Other workers may
 	// take its tasks, but not SameThread ones. If Exhausted is nil, one line goes to stderr, once.
 	Exhausted func(error)

@@ -56,8 +56,8 @@ var (
 	ErrNotMade  = park.ErrNotMade
 	ErrNotSelf  = errors.New("a fiber can only make itself wait: call it on sched.Current()")
 	ErrInWait   = errors.New(
-		"the fiber is about to wait already: the Unlock of the lock that it waits with, and the functions of a Device " +
-			"or a BlockHook, must not block or yield",
+		"the fiber is about to wait already: the Unlock of the lock that it waits with, the functions of a Device or a " +
+			"BlockHook, and Config.Exhausted must not block or yield",
 	)
 	ErrGoexit = park.ErrGoexit
 )

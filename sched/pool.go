@@ -74,9 +74,8 @@ func (w *Worker) makeIdle() bool {
 		return true
 	}
 	if !w.short() {
-		w.scheduler.cfg.Exhausted(
-			fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err),
-		)
+		why := fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err)
+		mustReturn("Config.Exhausted", w, func() { w.scheduler.cfg.Exhausted(why) })
 	}
 	w.local.retry = clock.After(retryPause)
 	return false

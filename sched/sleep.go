@@ -74,6 +74,14 @@ func (p *parker) Yield() {
 // LocalSlot implements [park.Scheduled]. The main fiber of a goroutine that is bound keeps its value until Unbind.
 func (p *parker) LocalSlot() *any { return &p.local }
 
+// CanPark implements [park.Scheduled].
+func (p *parker) CanPark() error {
+	if f := (*Fiber)(p); f.inWait() {
+		return f.nested("park")
+	}
+	return nil
+}
+
 // Awaits implements [park.Scheduled].
 func (p *parker) Awaits(what park.Awaited) { p.awaits = what }
 

@@ -67,13 +67,13 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 }
 
 // block makes f, the calling fiber, Yielded if deadline is clock.Never and Waiting otherwise, counts it, and starts the
-// timer of its wait. how is parked or 0. It panics if f is blocked already, or its hook is being called.
+// timer of its wait. how is parked or 0. It panics if inWait is true.
 func (f *Fiber) block(deadline clock.Instant, how word) {
-	old := f.load()
-	if old.state() != Running || f.told == inHook {
+	if f.inWait() {
+		f.awaits = nil // it does not wait
 		panic(f.nested("wait"))
 	}
-	next := (old + oneWait).in(Yielded)
+	next := (f.load() + oneWait).in(Yielded)
 	if deadline != clock.Never {
 		next = next.in(Waiting)
 	}
@@ -91,13 +91,12 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 	}
 }
 
-// nested returns the error of a call, named op, that may block f, the calling fiber, where f must not block. Such a
-// call comes from the Unlock of the lock that f waits with, from a Device or from a BlockHook. nested also clears
-// f.awaits, since the call does not wait.
-func (f *Fiber) nested(op string) error {
-	f.awaits = nil
-	return fmt.Errorf("sched: %s: %v: %w", op, f, ErrInWait)
-}
+// inWait reports whether f, the calling fiber, must not block now: it is blocked already, or its hook is being called.
+// The caller is the Unlock of the lock that f waits with, a Device, a BlockHook or Config.Exhausted.
+func (f *Fiber) inWait() bool { return f.load().state() != Running || f.told == inHook }
+
+// nested is the error of a call, named op, that may block f, while inWait is true.
+func (f *Fiber) nested(op string) error { return fmt.Errorf("sched: %s: %v: %w", op, f, ErrInWait) }
 
 // unlock releases the lock of f, the calling fiber, which is blocked but still runs. The Unlock may run any code that
 // does not block; it may notify f. If it panics, f is Running again before the panic leaves the wait.
@@ -216,9 +215,9 @@ func (w *Worker) runsCaller() bool {
 }
 
 // yield puts f, the calling fiber, behind the others that are to run, and lets a waiting task begin. With nothing else
-// to run it returns at once, and f stays Running. It panics if f is blocked, or its hook is being called.
+// to run it returns at once, and f stays Running. It panics if inWait is true.
 func (f *Fiber) yield() {
-	if f.load().state() != Running || f.told == inHook {
+	if f.inWait() {
 		panic(f.nested("yield"))
 	}
 	w := f.worker.Load()
@@ -332,8 +331,8 @@ func (f *Fiber) afterBlock(hook BlockHook) {
 	f.told = notTold
 }
 
-// mustReturn calls a method of the program's hook or device; name and where are for the message. If the method panics,
-// or calls Goexit, the program ends: the frames below it must not be unwound.
+// mustReturn calls a function of the program: of a hook, a device or a Config. name and where are for the message. If
+// the function panics, or calls Goexit, the program ends: the frames below it must not be unwound.
 func mustReturn(name string, where fmt.Stringer, call func()) {
 	returned := false
 	defer func() {

@@ -25,7 +25,8 @@ const callPollInterval = time.Hour
 //
 // If f panics on the goroutine, the caller panics with an error that wraps a *PanicError, which
 // has the stack of the panic. If f calls Goexit there, the caller panics with an error that wraps
-// ErrGoexit. BlockingCall panics with an error that wraps ErrNilFunc if f is nil.
+// ErrGoexit. BlockingCall panics with an error that wraps ErrNilFunc if f is nil. If the caller is a fiber that must
+// not block, BlockingCall panics with an error that wraps sched.ErrInWait, and does not call f.
 func BlockingCall(f func()) {
 	_, _ = Call(withoutResult(f))
 }
@@ -87,6 +88,9 @@ type offloadedCall[T any] struct {
 }
 
 func offload[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	if err := park.CanPark(); err != nil {
+		panic(err) // before f runs: its result would be lost
+	}
 	c := &offloadedCall[T]{f: f, caller: park.Current(), self: fiber.Self()}
 	if c.caller == nil {
 		c.caller, c.self = park.Caller(), park.CallerSelf()

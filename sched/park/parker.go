@@ -54,6 +54,10 @@ type Scheduled interface {
 	// fiber itself may use it, so it needs no lock.
 	LocalSlot() *any
 
+	// CanPark returns nil if the fiber, which must be the caller, may park now. Otherwise it returns the error with
+	// which Park panics. Code that starts what it will wait for, such as a read into memory, calls CanPark first.
+	CanPark() error
+
 	// Awaits says what the fiber, which must be the caller, is about to park for, so that
 	// reports of a deadlock can name it. The next Park forgets it when it returns.
 	Awaits(what Awaited)
@@ -127,6 +131,15 @@ func LocalSlot() *any {
 		if s, ok := f.Value().(Scheduled); ok {
 			return s.LocalSlot()
 		}
+	}
+	return nil
+}
+
+// CanPark returns nil unless the caller is a fiber that must not park now; then it returns the error of
+// Scheduled.CanPark.
+func CanPark() error {
+	if s, ok := Current().(Scheduled); ok {
+		return s.CanPark()
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
 	"fiberlab/sched/park"
 	"fiberlab/tests/internal/check"
 	"fiberlab/tests/internal/schedtest"
@@ -69,6 +70,7 @@ func TestWaitWithALockWhoseUnlockBlocks(t *testing.T) {
 				"Sleep":   func() { sched.Sleep(time.Hour) },
 				"Yield":   sched.Yield,
 				"Park":    func() { park.Current().Park(time.Time{}) },
+				"Call":    func() { fibersync.BlockingCall(func() { assert.Fail(t, "it is called") }) },
 			} {
 				for _, then := range []func(){block, func() { me.Notify(); block() }} {
 					lock := lockThat(then)
