@@ -341,7 +341,7 @@ func (e *Engine) refuse() {
 		e.refuses = true
 		e.closeMail()
 		for _, r := range e.unstaged { // the proxy has never seen them
-			e.dropped = append(e.dropped, Completion{r.id, -int32(syscall.ECANCELED), unsent})
+			e.dropped = append(e.dropped, Completion{id: r.id, Result: -int32(syscall.ECANCELED)})
 		}
 		e.unstaged = nil
 	}
@@ -399,7 +399,7 @@ func (e *Engine) closeMail() {
 		late := m.Value
 		m = m.Next()
 		e.submitted.Add(-late.counted())
-		late.Completed(Completion{Result: -int32(syscall.ECANCELED), Flags: unsent})
+		late.Completed(Completion{Result: -int32(syscall.ECANCELED)})
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -140,48 +139,4 @@ func pollMany(t *testing.T, driver Driver, brief bool) {
 	}
 	require.True(t, e.Idle())
 	e.deinit()
-}
-
-// Discard has a descriptor closed, whatever becomes of the engine. Either a later batch closes it, or the engine does,
-// since it refuses requests that have not come to the proxy. If the engine has ended, the caller closes it.
-func TestDiscard(t *testing.T) {
-	if report := Probe(); report.Reason != nil {
-		noRing(t, report.Reason)
-		return
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	for _, refused := range []bool{false, true} {
-		e := Engine{}
-		require.NoError(t, e.init(Options{Driver: Uring, Requests: 2}))
-		var ends []int
-		discard := func() {
-			var pipe [2]int
-			require.NoError(t, syscall.Pipe2(pipe[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK))
-			ends = append(ends, pipe[0])
-			e.Discard(pipe[1])
-		}
-		for range 5 {
-			discard()
-		}
-		e.openMail() // two come to the proxy, and three do not
-		for range 5 {
-			discard()
-		}
-		if refused {
-			e.refuse()
-		}
-		for e.table.underWay() > 0 || e.hasRequests() {
-			require.NoError(t, e.pollSubmit(-1, true))
-		}
-		require.True(t, e.Idle())
-		e.deinit()
-		discard()
-		for i, end := range ends {
-			n, err := syscall.Read(end, make([]byte, 1))
-			require.NoError(t, err, "discarded descriptor %d is still open; refused: %v", i, refused)
-			require.Zero(t, n)
-			require.NoError(t, syscall.Close(end))
-		}
-	}
 }

@@ -16,7 +16,7 @@ import (
 type Operation struct {
 	Request
 	result Completion
-	memory []byte // of an operation by Do, kept alive here
+	memory []byte // of the present operation, kept alive here
 
 	// cancel ends the request; it is made when it is needed. Only the waiter begins it, at most once an operation, and
 	// it is over before Await returns: so it never meets the next operation.
@@ -42,27 +42,35 @@ type endless struct{}
 
 func (endless) Ended() (time.Time, error) { return time.Time{}, nil }
 
-// Await submits op to e, and blocks its caller, a fiber not its thread, until op is over. All that op points to must
-// stay in its place for that long. When end.Ended returns an error, Await cancels op, or does not submit it. Even then
-// it returns only when the kernel is done with op.
+// Await submits op to e, and blocks its caller, a fiber not its thread, until op is over. It sets op.Addr to memory,
+// which may be nil, and keeps memory alive until op is over. What it gets as memory is on the heap, where nothing
+// moves. op.Length must not exceed len(memory). When end.Ended returns an error, Await cancels op, or does not submit
+// it. Even then it returns only when the kernel is done with op.
 //
 // The error says why op has not been carried out. It is the error of Ended, or ErrClosed if e refuses requests or has
-// ended. If op completes before it is cancelled, the error is nil; the bytes or the descriptor that came are the
-// caller's. An error of the kernel is in the Completion.
-func (a *Operation) Await(e *Engine, op Entry, end Ending) (Completion, error) {
-	fiber := a.attend(e)
+// ended. It wraps sched.ErrInWait if the caller is a fiber that must not park. If op completes before it is cancelled,
+// the error is nil; the bytes or the descriptor that came are the caller's. An error of the kernel is in the
+// Completion.
+func (a *Operation) Await(e *Engine, op Entry, memory []byte, end Ending) (Completion, error) {
+	fiber, err := a.attend(e)
+	if err != nil {
+		return Completion{}, err
+	}
 	if fiber != nil && !e.Mine() { // its own scheduler does not see the engine
 		elsewhere := &fiber.Shared().BlockingCalls
 		elsewhere.Add(1)
 		defer elsewhere.Add(-1)
 	}
+	op.Addr = uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
 	a.Entry, a.Ending = op, false
 	a.left.Swap(1) // from now on Nudge wakes it
 	again, why := end.Ended()
 	if why == nil {
+		a.memory = memory
 		why = e.Submit(&a.Request)
 	}
 	if why != nil {
+		a.memory = nil
 		a.left.Store(0)
 		return Completion{}, why
 	}
@@ -77,6 +85,7 @@ func (a *Operation) Await(e *Engine, op Entry, end Ending) (Completion, error) {
 			}
 		}
 	}
+	a.memory = nil // not deferred: if something panics before op is over, the kernel may use the memory
 	switch errno := syscall.Errno(-a.result.Result); {
 	// EINTR: a thread of the kernel was in the system call
 	case why != nil && (errno == syscall.ECANCELED || errno == syscall.EINTR):
@@ -88,10 +97,13 @@ func (a *Operation) Await(e *Engine, op Entry, end Ending) (Completion, error) {
 }
 
 // WaitFor blocks its caller, a fiber not its thread, until arrived returns true, or until end.Ended returns an error,
-// which it returns. It serves callers that wait for the next completion of an internal request of e. What makes arrived
+// which it returns. It returns an error that wraps sched.ErrInWait if the caller is a fiber that must not park. It serves callers that wait for the next completion of an internal request of e. What makes arrived
 // true must call Nudge afterwards. While the caller waits, e counts one more operation.
 func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
-	fiber := a.attend(e)
+	fiber, err := a.attend(e)
+	if err != nil {
+		return err
+	}
 	if fiber != nil && !e.Mine() {
 		elsewhere := &fiber.Shared().BlockingCalls
 		elsewhere.Add(1)
@@ -123,14 +135,19 @@ func (e *Engine) waited() {
 	}
 }
 
-// attend makes the caller the waiter of a, for e. It returns the calling fiber, or nil if the caller is a goroutine.
-func (a *Operation) attend(e *Engine) park.Scheduled {
+// attend makes the caller the waiter of a, for e. It returns the calling fiber, or nil if the caller is a goroutine. The
+// error is CanPark's.
+func (a *Operation) attend(e *Engine) (park.Scheduled, error) {
 	if a.Completed == nil {
 		a.Completed = a.over
 	}
 	p := park.Current()
 	fiber, _ := p.(park.Scheduled)
-	if fiber == nil {
+	if fiber != nil {
+		if err := fiber.CanPark(); err != nil {
+			return nil, err
+		}
+	} else {
 		if a.goroutine == nil {
 			a.goroutine = park.NewGoroutine()
 		}
@@ -141,7 +158,7 @@ func (a *Operation) attend(e *Engine) park.Scheduled {
 		a.parker, a.engine = p, e
 		a.mu.Unlock()
 	}
-	return fiber
+	return fiber, nil
 }
 
 // over takes a completion of the request, on the engine's thread. It stores c, and wakes the waiter if none is left.
@@ -187,29 +204,12 @@ func (a *Operation) Awaited() (string, uintptr) { return "input or output", 0 }
 // spare are for operations without a descriptor of package fiberio, which use them in turn.
 var spare = sync.Pool{New: func() any { return new(Operation) }}
 
-// Do sets op.Addr to memory, which may be nil, submits op, and waits until it is over. See Operation.Await. op.Length
-// must not exceed len(memory). Do keeps memory alive until op is over, and on the heap, where nothing moves.
+// Do is Operation.Await without an Ending.
 func (e *Engine) Do(op Entry, memory []byte) (Completion, error) {
 	a := spare.Get().(*Operation)
-	a.memory, op.Addr = memory, uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
-	c, err := a.Await(e, op, endless{})
-	a.memory = nil // not deferred: when Await panics, op may be under way, and needs both
-	spare.Put(a)
+	c, err := a.Await(e, op, memory, endless{})
+	spare.Put(a) // not deferred, as in Await
 	return c, err
-}
-
-// Discard has fd, which must not be in use, closed with one of the engine's next batches. No caller waits for that. If
-// the engine ends before, has ended or does no files, an ordinary system call closes fd, and may block the thread.
-func (e *Engine) Discard(fd int) {
-	r := &Request{Entry: Entry{Op: OpClose, FD: int32(fd)}, Ending: true}
-	r.Completed = func(c Completion) {
-		if c.Flags == unsent && c.Err() == syscall.ECANCELED {
-			_ = syscall.Close(fd)
-		}
-	}
-	if !e.Can(Files) || e.Submit(r) != nil {
-		_ = syscall.Close(fd)
-	}
 }
 
 // Unseen calls wait, which blocks the caller until others have gone on. For a fiber it counts a blocking call for that

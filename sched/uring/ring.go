@@ -89,7 +89,6 @@ const (
 
 const (
 	MoreToCome = C.IORING_CQE_F_MORE // a flag of a completion
-	unsent     = 1 << 14             // another one: the engine has ended the request, and the proxy has never had it
 
 	ringTaskWork = C.IORING_SQ_TASKRUN
 	ringOverflow = C.IORING_SQ_CQ_OVERFLOW

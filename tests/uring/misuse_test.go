@@ -7,14 +7,18 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"fiberlab/sched"
 	"fiberlab/sched/uring"
 	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/leaks"
@@ -187,5 +191,63 @@ func TestStrangeAddresses(t *testing.T) {
 		require.NoError(t, engines.Close())
 		_, err = fiberio.Dial(ctx, engines, "tcp", "127.0.0.1:1")
 		require.ErrorIs(t, err, uring.ErrClosed)
+	})
+}
+
+// callsInUnlock is a lock whose Unlock does input and output, which a fiber that is about to wait must not do.
+type callsInUnlock struct {
+	sync.Mutex
+	call func()
+}
+
+func (l *callsInUnlock) Unlock() {
+	l.Mutex.Unlock()
+	l.call()
+}
+
+// Input and output in the Unlock of a wait fails, and loses nothing: the next reader gets all bytes. A close succeeds.
+func TestInputInTheUnlockOfAWait(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver uring.Driver) {
+		for _, buffers := range []int{0, -1} {
+			engines, s := attach(t, uring.Options{Driver: driver, Buffers: buffers}, sched.Config{Workers: 1})
+			l := listen(t, engines, "tcp")
+			client, server, err := connect(engines, l)
+			require.NoError(t, err)
+			name, got, ctx := filepath.Join(t.TempDir(), "file"), make([]byte, 4), context.Background()
+			require.NoError(t, onFibers(t, s, func() error {
+				file, err := fiberio.Create(ctx, engines, name)
+				if err != nil {
+					return err
+				}
+				inUnlock := func(call func() error) (err error) {
+					me := sched.Current()
+					lock := &callsInUnlock{call: func() { err = call(); me.Notify() }}
+					lock.Lock()
+					me.Wait(lock, nil)
+					return err
+				}
+				for what, call := range map[string]func() error{
+					"Read":     func() error { _, err := server.Read(make([]byte, 4)); return err },
+					"Accept":   func() error { _, err := l.Accept(); return err },
+					"Dial":     func() error { _, err := fiberio.Dial(ctx, engines, "tcp", l.Addr().String()); return err },
+					"Open":     func() error { _, err := fiberio.Open(ctx, engines, name); return err },
+					"ReadFile": func() error { _, err := fiberio.ReadFile(ctx, engines, name); return err },
+					"Write":    func() error { _, err := file.Write(got); return err },
+				} {
+					assert.ErrorIs(t, inUnlock(call), sched.ErrInWait, what)
+				}
+				assert.NoError(t, inUnlock(file.Close))
+				assert.ErrorIs(t, file.Close(), os.ErrClosed)
+				if _, err := client.Write([]byte("text")); err != nil {
+					return err
+				}
+				_, err = io.ReadFull(server, got)
+				return err
+			}))
+			require.Equal(t, "text", string(got))
+			require.NoError(t, errors.Join(client.Close(), server.Close(), l.Close()))
+			require.NoError(t, s.Close())
+			require.NoError(t, engines.Close())
+		}
 	})
 }

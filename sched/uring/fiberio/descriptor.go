@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -139,7 +138,6 @@ type side struct {
 	of       *descriptor
 	events   uint32 // of poll(2): it would not block
 	use      fibersync.Mutex
-	pin      runtime.Pinner // of the memory of the present operation
 	deadline deadline
 	moved    int // what its users have transferred by their own system calls since one of them yielded, see mostMoved
 }
@@ -173,9 +171,10 @@ func (s *side) Ended() (time.Time, error) {
 	return s.deadline.ended()
 }
 
-// operate carries out op on the descriptor, and blocks its caller, the user of the side, until op is over. It returns
-// the result of the system call. Errors come from the kernel, from Ended and from Engines.Here, or are uring.ErrClosed.
-func (s *side) operate(op uring.Entry) (int, error) {
+// operate carries out op with memory, which may be nil, on the descriptor. It blocks its caller, the user of the side,
+// until op is over, and returns the result of the system call. Errors come from the kernel, from Ended and from
+// Engines.Here, or are uring.ErrClosed.
+func (s *side) operate(op uring.Entry, memory []byte) (int, error) {
 	d := s.of
 	op.FD = int32(d.fd)
 	for {
@@ -183,7 +182,7 @@ func (s *side) operate(op uring.Entry) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		c, err := s.Await(e, op, s)
+		c, err := s.Await(e, op, memory, s)
 		if err != nil {
 			if errors.Is(err, uring.ErrClosed) && d.move(e) {
 				continue
@@ -195,7 +194,7 @@ func (s *side) operate(op uring.Entry) (int, error) {
 			return int(c.Result), nil
 		// an old kernel returns EAGAIN for some non-blocking descriptors, and does not wait
 		case c.Result == -int32(unix.EAGAIN) && op.Op != uring.OpPoll:
-			if _, err := s.operate(uring.Entry{Op: uring.OpPoll, Flags: s.events}); err != nil {
+			if err := s.poll(); err != nil {
 				return 0, err
 			}
 		case c.Result != -int32(unix.EINTR):
@@ -204,19 +203,20 @@ func (s *side) operate(op uring.Entry) (int, error) {
 	}
 }
 
-// transfer is operate for an operation on p, which is not empty.
+// poll is operate that waits until a system call on the side would not block.
+func (s *side) poll() error {
+	_, err := s.operate(uring.Entry{Op: uring.OpPoll, Flags: s.events}, nil)
+	return err
+}
+
+// transfer is operate that sends or receives p.
 func (s *side) transfer(op uring.Op, p []byte) (int, error) {
-	s.pin.Pin(&p[0])
-	defer s.pin.Unpin()
 	flags := uint32(unix.MSG_NOSIGNAL)
 	if op == uring.OpSend {
 		flags |= unix.MSG_WAITALL // a ring completes when all is sent
 	}
-	return s.operate(uring.Entry{Op: op, Flags: flags, Addr: address(p), Length: uint32(len(p))})
+	return s.operate(uring.Entry{Op: op, Flags: flags, Length: uint32(len(p))}, p)
 }
-
-// address is where the bytes of p are. They must be pinned.
-func address(p []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(p))) }
 
 // mostMoved is how many bytes the users of a side transfer by their own system calls before one of them yields. Each
 // call adds callMoves bytes to the count. A goroutine does not yield.

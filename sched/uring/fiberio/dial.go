@@ -78,6 +78,9 @@ func opened[T any](
 		err = sched.ErrNilContext
 	}
 	if err == nil {
+		err = park.CanPark() // else the socket would be lost
+	}
+	if err == nil {
 		err = ready()
 	}
 	if err == nil {

@@ -154,12 +154,15 @@ func (f *File) identify() {
 
 // carryOut hands op, an operation on p, to the caller's engine, if the caller is a fiber and the engine does files.
 // Otherwise it calls call, on another goroutine if the caller is a fiber. It tries again after EINTR and EAGAIN, and
-// with another engine after ErrClosed. It blocks its caller, but not a fiber's thread. The error is the kernel's or
-// Here's.
+// with another engine after ErrClosed. It blocks its caller, but not a fiber's thread. The error is the kernel's,
+// Here's or park.CanPark's.
 func carryOut(s *uring.Engines, op uring.Entry, p []byte, call func() (int, error)) (int, error) {
 	for {
 		e, err := s.Here()
 		if err != nil {
+			return -1, err
+		}
+		if err := park.CanPark(); err != nil {
 			return -1, err
 		}
 		n := -1
@@ -280,7 +283,7 @@ func (f *File) transferStream(s *side, op uring.Op, p []byte) (int, error) {
 		return 0, unix.EBADF
 	}
 	for {
-		if _, err := s.operate(uring.Entry{Op: uring.OpPoll, Flags: s.events}); err != nil {
+		if err := s.poll(); err != nil {
 			return 0, err
 		}
 		n, err := byCall(f.d.fd, op, p, uring.OwnPosition)

@@ -18,8 +18,8 @@ import (
 
 // ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller: a fiber, not its thread. It reads
 // a file on a disk into memory of its size. From a regular file of up to 1 MB, a fiber may read only as many bytes as
-// the file had when it was opened. An engine may close such a file a little later. When ctx is done, a read of a pipe
-// ends, and no other begins: the error wraps context.Cause(ctx). OpenFile and File.Read have the other errors.
+// the file had when it was opened. When ctx is done, a read of a pipe ends, and no other begins: the error wraps
+// context.Cause(ctx). OpenFile and File.Read have the other errors.
 func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error) {
 	fd, err := open(ctx, s, name, os.O_RDONLY, 0)
 	if err != nil {
@@ -43,9 +43,9 @@ func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error
 }
 
 // readSmall is ReadFile for a fiber and a regular file of up to 1 MB, which is most quickly read without a File. The
-// fiber's engine reads fd by one request, and closes it with its next batch. If whole is false, fd is open still, and a
-// File must read what follows data. Then fd is anything else, ctx is done, or the read did not end at the file's size.
-// Since fd is in non-blocking mode, the read fails with EAGAIN on some file systems.
+// fiber's engine reads fd by one request; then the fiber closes fd. If whole is false, fd is open still, and a File
+// must read what follows data. Then fd is anything else, ctx is done, or the read did not end at the file's size. Since
+// fd is in non-blocking mode, the read fails with EAGAIN on some file systems.
 func readSmall(ctx context.Context, s *uring.Engines, fd int) (data []byte, whole bool) {
 	e, err := s.Here()
 	if err != nil || park.Current() == nil || !e.Can(uring.Files) || ctx.Err() != nil {
@@ -63,7 +63,7 @@ func readSmall(ctx context.Context, s *uring.Engines, fd int) (data []byte, whol
 	if err != nil || int64(len(data)) != stat.Size {
 		return data, false
 	}
-	e.Discard(fd)
+	_ = unix.Close(fd)
 	return data, true
 }
 

@@ -95,7 +95,7 @@ func (l *Listener) acceptOne() (int, error) {
 		}
 		ahead, err := l.ahead.begin(e)
 		if !ahead {
-			return s.operate(uring.Entry{Op: uring.OpAccept, Flags: acceptFlags})
+			return s.operate(uring.Entry{Op: uring.OpAccept, Flags: acceptFlags}, nil)
 		}
 		if err == nil {
 			err = s.WaitFor(e, l.ahead.news, s)

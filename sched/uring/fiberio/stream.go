@@ -6,8 +6,6 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"fiberlab/sched/uring"
 )
 
 // copySize is how much ReadFrom and WriteTo copy at a time.
@@ -118,7 +116,7 @@ func (c *Conn) receiveLoan() (loan, error) {
 		}
 		l.end()
 		if err == unix.EAGAIN {
-			_, err = c.d.reading.operate(uring.Entry{Op: uring.OpPoll, Flags: c.d.reading.events})
+			err = c.d.reading.poll()
 		}
 	}
 	return loan{}, err
@@ -228,7 +226,7 @@ func (c *Conn) receivePipe(p *pipe) (n int, err error) {
 			return 0, err
 		}
 		p.close()
-		if _, err := s.operate(uring.Entry{Op: uring.OpPoll, Flags: s.events}); err != nil {
+		if err := s.poll(); err != nil {
 			return 0, err
 		}
 	}
@@ -245,7 +243,7 @@ func (c *Conn) sendPipe(p *pipe, n int) (sent int, err error) {
 	for sent < n && err == nil {
 		moved := 0
 		if moved, err = splice(p.out, c.d.fd, n-sent); err == unix.EAGAIN {
-			_, err = s.operate(uring.Entry{Op: uring.OpPoll, Flags: s.events})
+			err = s.poll()
 		}
 		sent += moved
 	}
