@@ -170,13 +170,15 @@ func (e *Engine) Wait(limit time.Duration, brief bool) {
 	e.refuseIfClosed()
 	began := e.slice.mayEnd(clock.Now()) // before the wait: then nothing is delayed by it
 	lends := e.lends.Load() && e.lends.Swap(false)
-	e.must(e.pollSubmit(limit, (brief || e.brief) && !lends))
+	e.must(e.pollSubmit(limit, (brief || e.brief) && !lends && !e.Idle()))
 	e.kicked.Store(false) // the worker is awake: whatever woke it, it looks for work next
 	e.brief = clock.Now()-began < briefWait
 }
 
 // briefWait is how long a wait may take for the next one to keep the P. To give the P up costs more, since package
-// runtime's monitor then has to be woken; and if other goroutines need this P, that monitor takes it.
+// runtime's monitor then has to be woken; and if other goroutines need this P, that monitor takes it. If the monitor
+// sleeps, that takes 10 ms or more. So a wait with nothing under way does not keep the P: perhaps a fiber has just made
+// the goroutine ready that brings the next work.
 const briefWait = clock.Instant(500 * time.Microsecond)
 
 // unpark wakes a waiter for the engine. Any thread may call it. On the engine's thread, a woken goroutine comes into

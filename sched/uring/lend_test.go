@@ -33,7 +33,8 @@ type notGoroutine struct{ park.Parker }
 
 func (notGoroutine) Unpark() {}
 
-// A goroutine that an engine has woken gets the P of the engine's thread: the next wait does not keep it.
+// A goroutine that an engine has woken gets the P of the engine's thread: the next wait does not keep it. Neither does a
+// wait while nothing is under way.
 func TestWaitLendsItsP(t *testing.T) {
 	eachDriver(t, func(t *testing.T, options Options) {
 		runtime.LockOSThread()
@@ -43,6 +44,11 @@ func TestWaitLendsItsP(t *testing.T) {
 		defer e.deinit()
 		waits := &notedWaits{proxy: e.ring}
 		e.ring = waits
+		in, _ := pair(t)
+		e.begin(&Request{
+			Entry:     Entry{Op: OpReceive, FD: in, Addr: pinned(t, make([]byte, 1)), Length: 1},
+			Completed: func(Completion) {},
+		})
 
 		done := make(chan error)
 		go func() {
@@ -62,5 +68,10 @@ func TestWaitLendsItsP(t *testing.T) {
 		e.unpark(notGoroutine{})
 		e.Wait(time.Millisecond, true)
 		require.Equal(t, []bool{false, true, true}, waits.kept)
+
+		require.NoError(t, e.drain())
+		waits.kept = nil
+		e.Wait(time.Millisecond, true)
+		require.Equal(t, []bool{false}, waits.kept, "nothing is under way")
 	})
 }
