@@ -33,8 +33,8 @@ type notGoroutine struct{ park.Parker }
 
 func (notGoroutine) Unpark() {}
 
-// A goroutine that an engine has woken gets the P of the engine's thread: the next wait does not keep it. Neither does a
-// wait while nothing is under way.
+// A goroutine that an engine has woken gets the P of the engine's thread: the next wait does not keep it. A wait while
+// nothing is under way does not keep it either.
 func TestWaitLendsItsP(t *testing.T) {
 	eachDriver(t, func(t *testing.T, options Options) {
 		runtime.LockOSThread()

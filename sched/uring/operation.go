@@ -49,8 +49,7 @@ func (endless) Ended() (time.Time, error) { return time.Time{}, nil }
 //
 // The error says why op has not been carried out. It is the error of Ended, or ErrClosed if e refuses requests or has
 // ended. It wraps sched.ErrInWait if the caller is a fiber that must not park. If op completes before it is cancelled,
-// the error is nil; the bytes or the descriptor that came are the caller's. An error of the kernel is in the
-// Completion.
+// the error is nil; the bytes or the descriptor that came are the caller's. A Completion has the kernel's error.
 func (a *Operation) Await(e *Engine, op Entry, memory []byte, end Ending) (Completion, error) {
 	fiber, err := a.attend(e)
 	if err != nil {
@@ -97,8 +96,9 @@ func (a *Operation) Await(e *Engine, op Entry, memory []byte, end Ending) (Compl
 }
 
 // WaitFor blocks its caller, a fiber not its thread, until arrived returns true, or until end.Ended returns an error,
-// which it returns. It returns an error that wraps sched.ErrInWait if the caller is a fiber that must not park. It serves callers that wait for the next completion of an internal request of e. What makes arrived
-// true must call Nudge afterwards. While the caller waits, e counts one more operation.
+// which it returns. If the caller is a fiber that must not park, the error wraps sched.ErrInWait. WaitFor serves
+// callers that wait for the next completion of an internal request of e. What makes arrived true must call Nudge
+// afterwards. While the caller waits, e counts one more operation.
 func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
 	fiber, err := a.attend(e)
 	if err != nil {
@@ -135,8 +135,8 @@ func (e *Engine) waited() {
 	}
 }
 
-// attend makes the caller the waiter of a, for e. It returns the calling fiber, or nil if the caller is a goroutine. The
-// error is CanPark's.
+// attend makes the caller the waiter of a, for e. It returns the calling fiber, or nil if the caller is a goroutine.
+// The error is CanPark's.
 func (a *Operation) attend(e *Engine) (park.Scheduled, error) {
 	if a.Completed == nil {
 		a.Completed = a.over
