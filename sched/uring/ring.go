@@ -251,10 +251,11 @@ type batch struct {
 
 const (
 	// shortLimit is how long a wait for more than one completion takes at most if no more than fewRequests are active.
-	// With more active requests the limit grows in proportion, up to longLimit.
-	shortLimit  = 60 * time.Microsecond
+	// With more active requests the limit grows in proportion, up to longLimit. A thread that wakes too soon competes
+	// with those that are about to bring the rest.
+	shortLimit  = 200 * time.Microsecond
 	fewRequests = 50
-	longLimit   = 8 * shortLimit
+	longLimit   = 480 * time.Microsecond
 
 	largestBatch   = 64
 	rateUnit       = 256
@@ -265,7 +266,7 @@ const (
 // long at most. If more is 0, the turn waits for the first one. A wake-up by another thread may come that much later.
 func (b *batch) plan() (more int, limit time.Duration) {
 	limit = min(max(shortLimit, shortLimit*time.Duration(b.active)/fewRequests), longLimit)
-	more = b.rate * int(limit/shortLimit) / rateUnit
+	more = b.rate * int(limit) / int(shortLimit) / rateUnit
 	return min(more, b.active/4, largestBatch), limit
 }
 
