@@ -73,11 +73,12 @@ func (w *Worker) makeIdle() bool {
 	if err == nil {
 		return true
 	}
-	if !w.short() {
+	short := w.short()
+	w.local.retry = clock.After(retryPause) // before the call: it must not lead here again
+	if !short {
 		why := fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err)
 		mustReturn("Config.Exhausted", w, func() { w.scheduler.cfg.Exhausted(why) })
 	}
-	w.local.retry = clock.After(retryPause)
 	return false
 }
 

@@ -91,8 +91,8 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 	}
 }
 
-// inWait reports whether f, the calling fiber, must not block now: it is blocked already, or its hook is being called.
-// The caller is the Unlock of the lock that f waits with, a Device, a BlockHook or Config.Exhausted.
+// inWait reports whether f, the calling fiber, must not block: it is blocked already, or its hook is being called. The
+// caller is then the Unlock of the lock that f waits with, a Device, a BlockHook or Config.Exhausted.
 func (f *Fiber) inWait() bool { return f.load().state() != Running || f.told == inHook }
 
 // nested is the error of a call, named op, that may block f, while inWait is true.

@@ -54,8 +54,9 @@ type Scheduled interface {
 	// fiber itself may use it, so it needs no lock.
 	LocalSlot() *any
 
-	// CanPark returns nil if the fiber, which must be the caller, may park now. Otherwise it returns the error with
-	// which Park panics. Code that starts what it will wait for, such as a read into memory, calls CanPark first.
+	// CanPark returns nil if the fiber, which must be the caller, may park now. Otherwise Park would panic, unless there
+	// is a token, and CanPark returns the error. Code that starts what it will wait for, such as a read into memory,
+	// calls CanPark first.
 	CanPark() error
 
 	// Awaits says what the fiber, which must be the caller, is about to park for, so that

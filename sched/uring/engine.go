@@ -176,9 +176,8 @@ func (e *Engine) Wait(limit time.Duration, brief bool) {
 }
 
 // briefWait is how long a wait may take for the next one to keep the P. To give the P up costs more, since package
-// runtime's monitor then has to be woken; and if other goroutines need this P, that monitor takes it. If the monitor
-// sleeps, that takes 10 ms or more. So a wait with nothing under way does not keep the P: perhaps a fiber has just made
-// the goroutine ready that brings the next work.
+// runtime's monitor then has to be woken. If other goroutines need this P, the monitor takes it, but if the monitor
+// sleeps, after 10 ms or more. So a wait with nothing under way gives it up: such a goroutine may bring the next work.
 const briefWait = clock.Instant(500 * time.Microsecond)
 
 // unpark wakes a waiter for the engine. Any thread may call it. On the engine's thread, a woken goroutine comes into

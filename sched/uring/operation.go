@@ -95,10 +95,9 @@ func (a *Operation) Await(e *Engine, op Entry, memory []byte, end Ending) (Compl
 	return a.result, nil
 }
 
-// WaitFor blocks its caller, a fiber not its thread, until arrived returns true, or until end.Ended returns an error,
-// which it returns. If the caller is a fiber that must not park, the error wraps sched.ErrInWait. WaitFor serves
-// callers that wait for the next completion of an internal request of e. What makes arrived true must call Nudge
-// afterwards. While the caller waits, e counts one more operation.
+// WaitFor blocks its caller, a fiber not its thread, until arrived returns true. The error is that of end.Ended, or one
+// that wraps sched.ErrInWait, as in Await. WaitFor serves callers that wait for the next completion of an internal
+// request of e. What makes arrived true must call Nudge afterwards. While the caller waits, e has one operation more.
 func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
 	fiber, err := a.attend(e)
 	if err != nil {
@@ -135,8 +134,7 @@ func (e *Engine) waited() {
 	}
 }
 
-// attend makes the caller the waiter of a, for e. It returns the calling fiber, or nil if the caller is a goroutine.
-// The error is CanPark's.
+// attend makes the caller the waiter of a, for e. It returns the calling fiber (nil: a goroutine) or CanPark's error.
 func (a *Operation) attend(e *Engine) (park.Scheduled, error) {
 	if a.Completed == nil {
 		a.Completed = a.over

@@ -14,7 +14,7 @@ type Request struct {
 	// Internal requests, such as requests to cancel others, do not keep a context from stopping.
 	Internal bool
 
-	Ending bool // an engine that ends need not cancel it: that is under way, or it is a cancellation or a close
+	Ending bool // an engine that ends need not cancel it: that is under way, or it is a cancellation
 
 	Cancels *Request // OpCancel: what it is to end. That must not begin anew before this request is over
 

@@ -176,7 +176,7 @@ func (r *ring) stage(e Entry) bool {
 }
 
 func (r *ring) turn(limit time.Duration) ([]Completion, error) {
-	more, moreLimit := 0, time.Duration(0)
+	more, moreLimit, wakes := 0, time.Duration(0), r.c.wakes
 	if limit != 0 {
 		more, moreLimit = r.batch.plan()
 	}
@@ -186,6 +186,9 @@ func (r *ring) turn(limit time.Duration) ([]Completion, error) {
 	done := r.done[:r.c.done_count]
 	if limit != 0 {
 		r.batch.came(done, int(r.c.prompt), clock.Now())
+		if r.c.wakes != wakes {
+			r.batch.rate /= 3 // another thread may wake it again, and that must not be late
+		}
 	}
 	return done, nil
 }

@@ -183,7 +183,7 @@ func (d *descriptor) control(name string, f func(fd int) error) error {
 }
 
 // receive puts what has come into p, which is not empty, and waits if nothing has come. The caller has locked
-// c.d.reading. The error is io.EOF, an error of the side's Ended, uring.ErrClosed or the kernel's.
+// c.d.reading. The error is io.EOF, the kernel's, or one of Operation.Await.
 func (c *Conn) receive(p []byte) (int, error) {
 	p = p[:min(len(p), uring.MostAtOnce)]
 	n, err, ok := c.inbox.receive(p)
