@@ -102,3 +102,19 @@ func TestWaitForManyEnds(t *testing.T) {
 		runtime.KeepAlive(r)
 	})
 }
+
+// After a wake-up by another thread the ring waits for fewer completions: the next wake-up must not be late.
+func TestWakeMakesBatchesSmaller(t *testing.T) {
+	eachSetup(t, 8, func(t *testing.T, r *ring) {
+		const rate = 12 * rateUnit
+		for _, woken := range []bool{false, true} {
+			r.batch.rate = rate
+			if woken {
+				r.wake()
+			}
+			_, err := r.turn(time.Microsecond)
+			require.NoError(t, err)
+			require.Equal(t, woken, r.batch.rate <= rate/3, "rate %d", r.batch.rate)
+		}
+	})
+}
