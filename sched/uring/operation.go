@@ -95,8 +95,8 @@ func (a *Operation) Await(e *Engine, op Entry, memory []byte, end Ending) (Compl
 	return a.result, nil
 }
 
-// WaitFor blocks its caller, a fiber not its thread, until arrived returns true. The error is that of end.Ended, or one
-// that wraps sched.ErrInWait, as in Await. WaitFor serves callers that wait for the next completion of an internal
+// WaitFor blocks its caller, a fiber not its thread, until arrived returns true. The error comes from end.Ended, or it
+// wraps sched.ErrInWait, as in Await. WaitFor serves callers that wait for the next completion of an internal
 // request of e. What makes arrived true must call Nudge afterwards. While the caller waits, e has one operation more.
 func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
 	fiber, err := a.attend(e)

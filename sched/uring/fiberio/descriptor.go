@@ -172,8 +172,8 @@ func (s *side) Ended() (time.Time, error) {
 }
 
 // operate carries out op with memory, which may be nil, on the descriptor. It blocks its caller, the user of the side,
-// until op is over, and returns the result of the system call. Errors come from the kernel and from Engines.Here, or
-// are those of Await.
+// until op is over, and returns the result of the system call. Errors come from the kernel, from Engines.Here and from
+// Await.
 func (s *side) operate(op uring.Entry, memory []byte) (int, error) {
 	d := s.of
 	op.FD = int32(d.fd)
