@@ -314,6 +314,9 @@ func TestSpinIsEarned(t *testing.T) {
 		require.Less(t, spins, 10, "no spin finds anything, and it still spins")
 	}
 	require.Positive(t, spins, "two brief sleeps in a row: a spin would have found the work")
+	d.spin.found(brief)
+	d.spin.found(long)
+	require.Equal(t, 1, looks(), "the last spin took longer than it may: another thread had the processor")
 }
 
 // A notification counts for one sleep, even if it meets the limit of that: the next sleep takes as long as it may.

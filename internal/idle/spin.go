@@ -25,7 +25,12 @@ type budget struct {
 }
 
 // found says that a spin found work after that time. It raises the limit to four times that, at most to longestSpin.
-func (b *budget) found(after clock.Instant) { b.limit = min(max(b.limit, 4*after), longestSpin) }
+// If the spin took far longer, a thread that computes has had the processor: to sleep would have been better.
+func (b *budget) found(after clock.Instant) {
+	if b.limit = min(max(b.limit, 4*after), longestSpin); after > 10*longestSpin {
+		b.limit = 0
+	}
+}
 
 // wasted says that a spin did not pay. It halves the limit; a limit below shortestSpin becomes 0, which is no spin.
 func (b *budget) wasted() {
