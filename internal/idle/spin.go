@@ -27,7 +27,8 @@ type budget struct {
 // found says that a spin found work after that time. It raises the limit to four times that, at most to longestSpin.
 // If the spin took far longer, a thread that computes has had the processor: to sleep would have been better.
 func (b *budget) found(after clock.Instant) {
-	if b.limit = min(max(b.limit, 4*after), longestSpin); after > 10*longestSpin {
+	b.limit = min(max(b.limit, 4*after), longestSpin)
+	if after > 10*longestSpin {
 		b.limit = 0
 	}
 }

@@ -60,7 +60,7 @@ func withoutSignals(t *testing.T, f func()) {
 }
 
 // A wait for many ends with fewer when the limit of its batch has passed, and then with the first completion that
-// comes; so does a wait that the limit of its turn ends.
+// comes. A wait that the limit of its turn ends does the same.
 func TestWaitForManyEnds(t *testing.T) {
 	eachSetup(t, 8, func(t *testing.T, r *ring) {
 		expectMany := func() { r.batch = batch{rate: 100 * rateUnit, active: 100} }

@@ -155,14 +155,11 @@ func (f *File) identify() {
 // carryOut hands op, an operation on p, to the caller's engine, if the caller is a fiber and the engine does files.
 // Otherwise it calls call, on another goroutine if the caller is a fiber. It tries again after EINTR and EAGAIN, and
 // with another engine after ErrClosed. It blocks its caller, but not a fiber's thread. The error is the kernel's,
-// Here's or park.CanPark's.
+// Here's or CanPark's.
 func carryOut(s *uring.Engines, op uring.Entry, p []byte, call func() (int, error)) (int, error) {
 	for {
 		e, err := s.Here()
 		if err != nil {
-			return -1, err
-		}
-		if err := park.CanPark(); err != nil {
 			return -1, err
 		}
 		n := -1
@@ -174,7 +171,7 @@ func carryOut(s *uring.Engines, op uring.Entry, p []byte, call func() (int, erro
 			if n = int(c.Result); err == nil {
 				err = c.Err()
 			}
-		} else {
+		} else if err = park.CanPark(); err == nil { // Do looks itself
 			n, err = fibersync.Call(call)
 		}
 		if err != unix.EINTR && err != unix.EAGAIN {
