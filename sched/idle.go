@@ -13,12 +13,17 @@ import (
 // waitForWork returns when there is something to run, or when the worker is to end. f is the calling fiber, which may
 // be a blocked one: the fiber that found nothing left to run does the waiting.
 //
+// Where spins pay, it first lets others bring work, as Word.Delay says, and no other thread sees that it is idle.
+//
 // The caller must not poll before it takes what was found. A poll might bring a fiber, unknown to policy.found, that
 // the worker runs first. Then what the worker was woken for might wait while other workers sleep.
 //
 // First the worker's word says that it looks, and then it looks. Package idle says why no wake-up is lost then.
 func (w *Worker) waitForWork(f *Fiber) {
 	w.mustRunCaller("waitForWork")
+	if w.mode == multiThreaded && w.word.Delay() && w.hasWork(f) {
+		return
+	}
 	w.dry.add(1)
 	w.places.Look()
 	w.reap()
@@ -26,11 +31,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 	for first := true; ; first = false {
 		w.local.looking = true // again, if another worker has taken what this one has brought; see groups.ready
 		w.word.Look()
-		found := w.hasWork(f)
-		if found && !first && w.leavesFiber(f) {
-			found, first = false, true // it was not woken for anything else, and may spin anew
-		}
-		if found || w.ends() {
+		if w.hasWork(f) || w.ends() {
 			break
 		}
 		if first && w.mode == multiThreaded && !w.short() && w.peers.BeginSpin(w.number) {
@@ -64,14 +65,6 @@ func (w *Worker) spin() {
 func (w *Worker) hasWork(f *Fiber) bool {
 	w.poll()
 	return w.canRun() || f.load()&notified != 0
-}
-
-// leavesFiber is for a worker that was idle and has found something. If that is a fiber which another worker has
-// notified, w leaves it to that worker for a moment. leavesFiber reports whether the fiber is gone then, and w has
-// nothing to run. f is the calling fiber.
-func (w *Worker) leavesFiber(f *Fiber) bool {
-	return w.mode == multiThreaded && w.sharesFibers() && !w.hasLocal() && f.load()&notified == 0 &&
-		w.scheduler.migration.leaves(w)
 }
 
 // sleep first looks for work once more, if others may bring it. If there is none, it blocks the worker until a

@@ -52,9 +52,6 @@ type migration interface {
 	// woken. Any thread. caller is the worker that the call comes from, or nil. Mostly caller takes f itself, soon. If
 	// caller is looking for something to run, it takes one entry and calls found, so ready need wake no other one.
 	ready(f *Fiber, caller *Worker)
-	// leaves is for a worker w that was idle and has found an entry. If the only entry is a fiber that another worker
-	// has notified, w leaves it to that worker for a moment. leaves reports whether no entry is left then. w.
-	leaves(w *Worker) bool
 	// nextFiber takes the first entry if that is a fiber, else nothing. If past is true, it takes the first fiber, even
 	// if tasks come before it: w can begin no task then. w.
 	nextFiber(w *Worker, past bool) *Fiber

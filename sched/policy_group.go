@@ -128,15 +128,10 @@ func (p *groups) ready(f *Fiber, caller *Worker) {
 	switch {
 	case from != nil && from.group == g && caller.local.looking:
 		caller.local.looking = false // it takes one
-		g.shared.pushFiber(f, false)
+		g.shared.push(ofFiber(f), true)
 		from.brought = true
 	case g.cfg.Mode == AffinityMode:
 		last.pushPrivate(ofFiber(f))
-	case from != nil && from.group == g:
-		local := f.groupLocal // f may run at once, and end
-		if isNext := g.shared.pushFiber(f, true); !isNext || g.idle.Spinning() == 0 {
-			g.wakeFor(local)
-		}
 	default:
 		g.submit(ofFiber(f), nil)
 	}
@@ -166,7 +161,6 @@ func (p *groups) nextFiber(w *Worker, past bool) *Fiber { return p.members[w.id]
 func (p *groups) has(w *Worker) bool                    { return p.members[w.id].has() }
 func (p *groups) seek(w *Worker, last bool) bool        { return p.members[w.id].seek(last) }
 func (p *groups) found(w *Worker)                       { p.members[w.id].found() }
-func (p *groups) leaves(w *Worker) bool                 { return p.members[w.id].leaves() }
 
 // submit queues r and wakes a worker. from is the caller's worker if that is in g, else nil; in AffinityMode r goes to
 // its private queue. submit returns false if r is a task, from is nil, and the shared queue is closed.
@@ -244,7 +238,7 @@ func (m *member) seek(last bool) bool {
 	if !last {
 		m.group.idle.Serve() // this worker spins, and may have to wake another one
 	}
-	return m.has() && !m.leaves() || m.takeOver() || m.steal(last)
+	return m.has() || m.takeOver() || m.steal(last)
 }
 
 // takeOver moves an entry from another worker's private queue to this worker's, and reports whether it found one. It
@@ -325,9 +319,6 @@ func (m *member) found() {
 		}
 	}
 }
-
-// leaves implements migration. What waits in the private queue is the worker's own.
-func (m *member) leaves() bool { return m.private.empty() && m.group.shared.leaves() }
 
 // waiting is how many entries wait in the queues of the group.
 func (g *group) waiting() int {

@@ -21,26 +21,16 @@ func (p *roundRobin) submit(t runnable, caller *Worker) bool {
 	return pushed
 }
 
-// ready implements migration. If a busy worker has notified f, and f is the only entry, that worker mostly takes f.
-// Then ready wakes no worker if one spins: the spinner leaves f for a moment (leaves), then takes it if still there.
-func (p *roundRobin) ready(f *Fiber, caller *Worker) {
-	byWorker := caller != nil && caller.mode == multiThreaded && !caller.local.looking
-	isNext := p.queue.pushFiber(f, byWorker)
-	if p.idle.AnyIdle() && !(isNext && p.idle.Spinning() > 0) {
-		p.idle.WakeOne()
-	}
-}
-
 // These implement policy and migration by the one queue, which is the same for all workers.
 
+func (p *roundRobin) ready(f *Fiber, caller *Worker)        { p.submit(ofFiber(f), caller) }
 func (p *roundRobin) next(*Worker) (runnable, bool)         { return p.queue.pop() }
 func (p *roundRobin) nextFiber(_ *Worker, past bool) *Fiber { return p.queue.popFiber(past) }
 func (p *roundRobin) pending(*Worker) int                   { return p.queue.waiting() }
-func (p *roundRobin) leaves(*Worker) bool                   { return p.queue.leaves() }
 func (p *roundRobin) setClosed(closed bool)                 { p.queue.setClosed(closed) }
 func (p *roundRobin) wakeOther(*Worker)                     { p.idle.WakeOne() }
 func (p *roundRobin) has(*Worker) bool                      { return !p.queue.empty() }
-func (p *roundRobin) seek(w *Worker, _ bool) bool           { return p.has(w) && !p.leaves(w) }
+func (p *roundRobin) seek(w *Worker, _ bool) bool           { return p.has(w) }
 
 // found wakes another worker if more entries wait than w takes next: w takes one, or none if it has local work.
 func (p *roundRobin) found(w *Worker) {

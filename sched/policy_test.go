@@ -72,48 +72,6 @@ func TestPolicyNeedsNoOrder(t *testing.T) {
 	require.EqualValues(t, trees*(1<<(depth+1)-1), ran.Load())
 }
 
-// Other workers leave a fiber to the worker that has notified it for a moment. A worker that spins does so, and is not
-// woken; so does a worker that has slept. If the notifier does not take it, the other one does.
-func TestNotifierMostlyTakesWhatItNotifies(t *testing.T) {
-	for _, p := range []Policy{RoundRobin, Group} {
-		w, f := planted(t, p)
-		policy, migration, other := w.scheduler.policy, w.scheduler.migration, w.scheduler.workers[1]
-		take := func(w *Worker) {
-			r, ok := policy.next(w)
-			require.True(t, ok)
-			require.Same(t, f, r.fiber())
-		}
-		other.word.Look()
-		require.True(t, other.peers.BeginSpin(other.number))
-		migration.ready(f, w)
-		require.False(t, other.isWoken(), "it spins, and finds the fiber itself")
-		require.True(t, other.seek(), "the notifier computes")
-		require.False(t, migration.leaves(other), "the notifier computes")
-		take(other)
-		migration.ready(f, w)
-		take(w)
-		require.True(t, migration.leaves(other), "the notifier has taken it")
-		require.False(t, other.seek(), "the notifier has taken it")
-
-		migration.ready(f, nil)
-		require.True(t, other.isWoken(), "no worker has notified it")
-		take(other)
-		other.peers.EndSpin(other.number)
-
-		other.fallAsleep()
-		migration.ready(f, w)
-		require.True(t, other.isWoken(), "no worker spins")
-		other.endSleep(false)
-		take(other)
-
-		other.word.Look()
-		require.True(t, other.peers.BeginSpin(other.number))
-		migration.ready(f, w)
-		require.True(t, policy.submit(someTask, w))
-		require.True(t, other.isWoken(), "there is more than the notifier takes next")
-	}
-}
-
 // A task that comes between the survey of Close and the closing of the queues is found, and the queues are open again.
 func TestQueuesCloseUnlessATaskWasQuicker(t *testing.T) {
 	for _, policy := range Policies() {

@@ -2,9 +2,7 @@ package sched
 
 import (
 	"sync/atomic"
-	"time"
 
-	"fiberlab/internal/clock"
 	"fiberlab/internal/queue"
 	"fiberlab/internal/release"
 	"fiberlab/internal/spinlock"
@@ -23,7 +21,6 @@ type runQueue struct {
 	_       [2]cpu.CacheLinePad
 	pushing spinlock.Lock // for the fields below it
 	pushed  atomic.Uint64 // how many entries have been pushed; changed by Add, see idle.Set
-	isNext  atomic.Uint64 // pushed, when the last entry became the only one, and is a fiber that a worker has notified
 	back    queue.Back[runnable]
 	closed  bool // it refuses tasks
 	_       [2]cpu.CacheLinePad
@@ -46,42 +43,6 @@ func (q *runQueue) push(r runnable, always bool) bool {
 	}
 	q.pushing.Unlock()
 	return accepted
-}
-
-// pushFiber is push of a fiber. byWorker says that a busy worker has notified it. If it is the only entry then,
-// pushFiber returns true: mostly that worker takes it soon, when the notifier waits. See leaves.
-func (q *runQueue) pushFiber(f *Fiber, byWorker bool) (isNext bool) {
-	q.pushing.Lock()
-	if isNext = byWorker && q.empty(); isNext {
-		q.isNext.Store(q.pushed.Load() + 1)
-	}
-	q.back.Push(ofFiber(f), &q.front)
-	q.pushed.Add(1)
-	q.pushing.Unlock()
-	return isNext
-}
-
-// patience is how long a worker that was idle leaves a fiber to the worker that has notified it.
-const patience = clock.Instant(3 * time.Microsecond)
-
-// leaves is for a worker that was idle and has found an entry. If the only entry is a fiber that another worker has
-// notified, leaves spins for a moment, so that this other worker can take it. Then two fibers that wake each other run
-// on one worker, and save a wake-up on another processor at each turn. leaves reports whether the queue is seen empty:
-// if it is, the caller is idle as before; if not, the caller takes an entry.
-func (q *runQueue) leaves() bool {
-	for began := clock.Now(); q.handsOver() && clock.Now()-began < patience; {
-		for range 8 {
-			spinlock.Pause()
-		}
-	}
-	return q.empty()
-}
-
-// handsOver reports whether the only entry is a fiber that a worker has notified: it is the last that was pushed, and
-// pushFiber has noted its number in isNext.
-func (q *runQueue) handsOver() bool {
-	pushed := q.pushed.Load()
-	return q.isNext.Load() == pushed && q.popped.Load()+1 == pushed
 }
 
 // pop takes the first entry.

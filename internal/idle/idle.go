@@ -8,7 +8,7 @@
 //	 │ └── Work, Notify ┘                   │ Notify
 //	 └───────────── Work ────────────── waking
 //
-// The worker alone calls Look, Spin, Commit, Sleep and Work; any thread may call Notify.
+// The worker alone calls Delay, Look, Spin, Commit, Sleep and Work; any thread may call Notify.
 //
 // # Why no wake-up is lost
 //
@@ -75,8 +75,9 @@ type Word struct {
 	caller   func() *Word
 	token    chan struct{} // wakes the goroutine; has room for one
 	device   Device
-	way      Way // of the last Commit
-	byThread int // wake-ups in a row by threads that could not run it; see WokenByThread
+	way      Way  // of the last Commit
+	byThread int  // wake-ups in a row by threads that could not run it; see WokenByThread
+	inVain   bool // the worker has been woken, and has had nothing to run since
 	spin     budget
 }
 
@@ -100,11 +101,18 @@ func (w *Word) SetDevice(d Device) { w.device = d }
 func (w *Word) Look() { w.state.Swap(looking) }
 
 // Work makes the worker busy: it has something to run, or looks for it. Until the next Look, Notify returns false.
-func (w *Word) Work() { w.state.Store(busy) }
+func (w *Word) Work() {
+	w.inVain = false
+	w.state.Store(busy)
+}
 
 // Commit says that the worker is about to call Sleep, and in which way it sleeps. It returns false if the worker has
-// been notified since Look, and must not sleep.
+// been notified since Look, and must not sleep. If the worker was woken in vain, another one was quicker. Then that
+// wake-up is no sign that a spin or a sleep on the thread would pay.
 func (w *Word) Commit(way Way) bool {
+	if w.inVain {
+		w.byThread, w.spin.brief = 0, false
+	}
 	w.way = way
 	return w.state.CompareAndSwap(looking, uint32(way))
 }
@@ -132,7 +140,8 @@ func (w *Word) Sleep(limit time.Duration) {
 			w.byThread = 0
 		}
 	}
-	w.Work()
+	w.inVain = woken
+	w.state.Store(busy)
 }
 
 // sleepAsGoroutine parks the calling goroutine until Notify, or until limit has passed; below 0 is no limit. At most

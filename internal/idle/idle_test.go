@@ -319,6 +319,35 @@ func TestSpinIsEarned(t *testing.T) {
 	require.Equal(t, 1, looks(), "the last spin took longer than it may: another thread had the processor")
 }
 
+// Where spins pay, a worker that runs dry first waits for a moment, before any other thread sees that it is idle.
+func TestDelayIsForWorkersThatSpin(t *testing.T) {
+	d := New(func() *Word { return nil })
+	require.False(t, d.Delay(), "nothing is known of its sleeps")
+	d.spin.limit = shortestSpin
+	began := clock.Now()
+	require.True(t, d.Delay())
+	require.GreaterOrEqual(t, clock.Now()-began, delay)
+}
+
+// A wake-up that brings a worker nothing to run is no sign that more will come, nor of who will wake it.
+func TestWakeUpInVainIsNoSign(t *testing.T) {
+	for _, found := range []bool{true, false} {
+		d := New(func() *Word { return nil })
+		d.Look()
+		require.True(t, d.Commit(OnThread))
+		require.True(t, d.Notify())
+		d.Sleep(-1)
+		d.byThread, d.spin.brief = 2, true
+		if found {
+			d.Work()
+		}
+		d.Look()
+		require.True(t, d.Commit(OnThread))
+		require.Equal(t, found, d.WokenByThread())
+		require.Equal(t, found, d.spin.brief)
+	}
+}
+
 // A notification counts for one sleep, even if it meets the limit of that: the next sleep takes as long as it may.
 func TestLateNotifyIsForOneSleep(t *testing.T) {
 	w := New(func() *Word { return nil })
@@ -361,6 +390,7 @@ func TestWokenByThread(t *testing.T) {
 			}
 			d.WokenAt.Store(int64(at))
 			d.Sleep(-1)
+			d.Work()
 			require.Equal(t, wake.byThread, d.WokenByThread(), "wake-up %d", i)
 		}
 	})

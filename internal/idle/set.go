@@ -84,14 +84,6 @@ func (s *Set) Claim() int {
 	return s.claim(true)
 }
 
-// Spinning returns how many workers spin. They find a queued entry without a notification, though a little later.
-func (s *Set) Spinning() (n int) {
-	for b := range s.blocks {
-		n += bits.OnesCount64(s.blocks[b].spinning.Load())
-	}
-	return n
-}
-
 // AnyIdle reports whether a worker spins or sleeps. Submitters ask it before they claim or wake a worker. Under load
 // the answer is no, and the compiler inlines this question alone.
 func (s *Set) AnyIdle() bool {

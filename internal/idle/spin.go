@@ -50,6 +50,22 @@ func (b *budget) slept(d clock.Instant) {
 	}
 }
 
+// delay is how long a worker that has run dry does not look for work, if spins have paid lately. Other processors keep
+// the cache lines that they write in that time, and the worker then finds several entries instead of one. If it looked
+// at each moment, these lines and its word would move between the processors for each entry.
+const delay = clock.Instant(600 * time.Nanosecond)
+
+// Delay waits for that long, awake, and returns true. It returns false at once if the worker may not spin now.
+func (w *Word) Delay() bool {
+	if w.spin.limit == 0 {
+		return false
+	}
+	for began := clock.Now(); clock.Now()-began < delay; {
+		spinlock.Pause()
+	}
+	return true
+}
+
 // pollsPerSeek is how often a spinning worker polls its word between two calls of seek and of the clock.
 const pollsPerSeek = 64
 

@@ -10,9 +10,8 @@
  *   notify      Word.Notify              looking -> busy, or asleep -> waking and a wake, by CompareAndSwap
  *   claim       claim                    clears the lowest bit of a mask
  *   wakeOne     Set.WakeOne              claims a spinning worker, else a sleeping one, until one is notified that was idle
- *   submit      group.submit             runQueue.push, wakeOne
+ *   submit      group.submit             runQueue.push, wakeOne: a task, or a fiber that is ready
  *   submit      group.pushPrivate        runQueue.push to a private queue; notifies its worker, or else wakeOne
- *   submit      groups.ready             pushes a fiber, wakeOne unless a worker spins and will look (leaves)
  *   submit      Worker.keep              mailbox.Put, notify: a task that one worker alone may begin
  *   submit      groups.submit            to another group, from which this one may steal
  *   next        group.next               pops from the shared queue and the private one, whichever is first
@@ -29,7 +28,7 @@
  * The clock is a choice: a task may end, or compute for ever; a spin may end at any time. Which queue is first is
  * a choice too, so both modes and all rounds are in it.
  *
- * OWN, PRIVATE and FOREIGN choose what the second submitter brings. PLAIN leaves out found and ready;
+ * OWN, PRIVATE and FOREIGN choose what the second submitter brings. PLAIN leaves out found;
  * SPINNERS says how many may spin. Fibers whose deadlines pass (readyFor) are left out.
  *
  * What must hold: nothing is taken twice, nothing is lost, and when nothing can move any more, no task waits that a worker
@@ -133,13 +132,6 @@ proctype submitter(bool other) {
 #endif
     if
     :: !other -> put(shared); goto another
-#ifndef PLAIN
-    :: atomic { !other && shared == 0 -> put(shared) } /* a worker's only fiber: it may be left to one that spins */
-        if
-        :: spinning != 0 -> goto endOver
-        :: spinning == 0 -> goto another
-        fi
-#endif
 #if defined(PRIVATE) /* a fiber that worker 0 has run last is ready, in affinity mode */
     :: other -> put(private[0])
 #elif defined(OWN) /* worker 0 alone may begin it */
