@@ -13,21 +13,21 @@ import (
 // waitForWork returns when there is something to run, or when the worker is to end. f is the calling fiber, which may
 // be a blocked one: the fiber that found nothing left to run does the waiting.
 //
-// Where spins pay, it first lets others bring work, as Word.Delay says, and no other thread sees that it is idle.
-//
 // The caller must not poll before it takes what was found. A poll might bring a fiber, unknown to policy.found, that
 // the worker runs first. Then what the worker was woken for might wait while other workers sleep.
 //
-// First the worker's word says that it looks, and then it looks. Package idle says why no wake-up is lost then.
+// If mayDelay is true, the worker lets others bring work for a moment, while its word still says that it is busy. If it
+// finds nothing then, its word says that it looks, and it looks. Package idle says why no wake-up is lost then.
 func (w *Worker) waitForWork(f *Fiber) {
 	w.mustRunCaller("waitForWork")
-	if w.mode == multiThreaded && w.word.Delay() && w.hasWork(f) {
-		return
-	}
 	w.dry.add(1)
 	w.places.Look()
 	w.reap()
 	w.idleTime.start()
+	if w.mayDelay() && w.word.Delay() && w.hasWork(f) {
+		w.idleTime.stop()
+		return
+	}
 	for first := true; ; first = false {
 		w.local.looking = true // again, if another worker has taken what this one has brought; see groups.ready
 		w.word.Look()
@@ -48,6 +48,11 @@ func (w *Worker) waitForWork(f *Fiber) {
 		w.scheduler.policy.found(w)
 		w.local.spun = false
 	}
+}
+
+// mayDelay reports whether the worker may call Word.Delay. A device does not wait, nor does what only this worker runs.
+func (w *Worker) mayDelay() bool {
+	return w.mode == multiThreaded && w.local.device == nil && !w.short() && !w.hasLocal() && w.peers.MayDelay()
 }
 
 // spin is Word.Spin for a worker whose BeginSpin has returned true. It ends with EndSpin.

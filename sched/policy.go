@@ -49,8 +49,8 @@ type policy interface {
 // each fiber remains on the worker that has begun it.
 type migration interface {
 	// ready queues f, which is Queued and published, and always has room for it. It wakes a worker if one should be
-	// woken. Any thread. caller is the worker that the call comes from, or nil. Mostly caller takes f itself, soon. If
-	// caller is looking for something to run, it takes one entry and calls found, so ready need wake no other one.
+	// woken. Any thread. caller is the worker that the call comes from, or nil. If caller is looking for something to
+	// run, it takes one entry and calls found, so ready need wake no other one.
 	ready(f *Fiber, caller *Worker)
 	// nextFiber takes the first entry if that is a fiber, else nothing. If past is true, it takes the first fiber, even
 	// if tasks come before it: w can begin no task then. w.

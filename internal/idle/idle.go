@@ -6,7 +6,7 @@
 //	busy ──────────► looking ──────────► asleep: on its thread, as a goroutine, or in a device
 //	 ▲ ▲                │                   │
 //	 │ └── Work, Notify ┘                   │ Notify
-//	 └───────────── Work ────────────── waking
+//	 └───────────── Sleep ───────────── waking
 //
 // The worker alone calls Delay, Look, Spin, Commit, Sleep and Work; any thread may call Notify.
 //
@@ -107,8 +107,8 @@ func (w *Word) Work() {
 }
 
 // Commit says that the worker is about to call Sleep, and in which way it sleeps. It returns false if the worker has
-// been notified since Look, and must not sleep. If the worker was woken in vain, another one was quicker. Then that
-// wake-up is no sign that a spin or a sleep on the thread would pay.
+// been notified since Look, and must not sleep. If the last wake-up has brought the worker nothing to run, it is no
+// sign of more work, nor of who will bring that: then Commit clears what the worker has learned from it.
 func (w *Word) Commit(way Way) bool {
 	if w.inVain {
 		w.byThread, w.spin.brief = 0, false
@@ -219,6 +219,6 @@ func (w *Word) late() clock.Instant {
 	return clock.Instant(w.WokenAt.Load()) + clock.Instant(LongestWake)
 }
 
-// WokenByThread reports whether neither of the last two threads that woke the worker could run it. Each went on with
-// something else, and the worker ran within LongestWake after it was notified. Only the worker calls it.
+// WokenByThread reports whether neither of the last two threads that woke the worker, and brought it work, could run
+// it. Each went on with something else, and the worker ran within LongestWake. Only the worker calls it.
 func (w *Word) WokenByThread() bool { return w.byThread >= 2 }

@@ -327,6 +327,8 @@ func TestDelayIsForWorkersThatSpin(t *testing.T) {
 	began := clock.Now()
 	require.True(t, d.Delay())
 	require.GreaterOrEqual(t, clock.Now()-began, delay)
+	d.spin.yieldFirst = true
+	require.False(t, d.Delay(), "the thread that brings work needs the processor")
 }
 
 // A wake-up that brings a worker nothing to run is no sign that more will come, nor of who will wake it.

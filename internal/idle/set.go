@@ -95,6 +95,17 @@ func (s *Set) AnyIdle() bool {
 	return false
 }
 
+// MayDelay reports whether a worker that runs dry may call Word.Delay: workers may spin, and none sleeps. Otherwise a
+// thread that brings work in that time would wake a worker that sleeps.
+func (s *Set) MayDelay() bool {
+	for b := range s.blocks {
+		if s.blocks[b].sleeping.Load() != 0 {
+			return false
+		}
+	}
+	return s.spinners > 0
+}
+
 // WakeOne wakes a worker: one that spins, which costs no system call, or else one that sleeps. It passes over a worker
 // that has been notified for something else. It reports whether it has woken one. Any thread may call it; it does not
 // block.

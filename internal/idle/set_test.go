@@ -16,6 +16,20 @@ func lookingSet(n, spinners int) (*Set, []*Word) {
 	return NewSet(words, spinners, nil), words
 }
 
+// A worker may delay if workers may spin at all, and none sleeps.
+func TestMayDelay(t *testing.T) {
+	s, _ := lookingSet(2, 0)
+	require.False(t, s.MayDelay(), "no worker may spin")
+	s, _ = lookingSet(2, 1)
+	require.True(t, s.MayDelay())
+	require.True(t, s.BeginSpin(0))
+	require.True(t, s.MayDelay(), "a worker that spins is woken without a system call")
+	s.BeginSleep(1)
+	require.False(t, s.MayDelay(), "a worker sleeps")
+	s.EndSleep(1)
+	require.True(t, s.MayDelay())
+}
+
 // Of each 64 workers no more spin than may. One that has been notified is about to leave, and does not count.
 func TestSpinners(t *testing.T) {
 	s, words := lookingSet(200, 2)

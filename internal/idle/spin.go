@@ -20,7 +20,7 @@ const (
 // budget is how long a worker may spin next time. The zero value allows no spin. Only the worker uses it.
 type budget struct {
 	limit      clock.Instant // from shortestSpin to longestSpin, or 0
-	brief      bool          // the last sleep was so short that a spin would have found the work
+	brief      bool          // the last sleep was so short that a spin would have found the work; cleared by Commit
 	yieldFirst bool          // the last spin found work just after a yield in which another thread had run
 }
 
@@ -55,9 +55,10 @@ func (b *budget) slept(d clock.Instant) {
 // at each moment, these lines and its word would move between the processors for each entry.
 const delay = clock.Instant(600 * time.Nanosecond)
 
-// Delay waits for that long, awake, and returns true. It returns false at once if the worker may not spin now.
+// Delay waits for that long, awake, and returns true. It returns false at once if a spin would not pay, or would first
+// yield the processor to the thread that is to bring work.
 func (w *Word) Delay() bool {
-	if w.spin.limit == 0 {
+	if w.spin.limit == 0 || w.spin.yieldFirst {
 		return false
 	}
 	for began := clock.Now(); clock.Now()-began < delay; {
