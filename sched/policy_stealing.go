@@ -41,8 +41,13 @@ func newStealing(workers []*Worker) *stealing {
 	return p
 }
 
+// inARow is how many tasks from outside go to the same worker. Meanwhile the other workers and the submitter do not
+// write the same cache lines.
+const inARow = 32
+
 // submit implements policy. The task goes to a worker that spins, else to one that sleeps. If there is none, a worker's
-// task goes into its own queue, or to its nextInRotation if that is just being woken. Other tasks go to nextWorker.
+// task goes into its own queue, or to its nextInRotation if that is just being woken. Other tasks go to the workers in
+// turn, inARow to each.
 func (p *stealing) submit(t runnable, caller *Worker) bool {
 	if p.idle.AnyIdle() && p.giveIdle(t, caller) {
 		return true
@@ -56,8 +61,9 @@ func (p *stealing) submit(t runnable, caller *Worker) bool {
 		}
 		return true
 	}
-	for range p.workers {
-		if p.give(p.nextWorker(), t) {
+	first := int(p.arrived.Add(1) / inARow % uint64(len(p.workers)))
+	for i := range p.workers {
+		if p.give(p.workers[(first+i)%len(p.workers)], t) {
 			return true
 		}
 	}
@@ -82,9 +88,6 @@ func (p *stealing) giveIdle(t runnable, caller *Worker) bool {
 	i := p.idle.Claim()
 	return i >= 0 && p.workers[i] != caller && p.give(p.workers[i], t)
 }
-
-// nextWorker returns the next worker in rotation, for callers outside of the workers. Any thread may call it.
-func (p *stealing) nextWorker() *Worker { return p.workers[p.arrived.Add(1)%uint64(len(p.workers))] }
 
 // nextInRotation returns the next worker in caller's own rotation. The worker caller calls it on its thread.
 func (p *stealing) nextInRotation(caller *Worker) *Worker {

@@ -64,10 +64,10 @@ func TestTasksGoToSpinningWorkersThenSleepersThenAllInTurn(t *testing.T) {
 	submit()
 	submit()
 	require.Equal(t, []int{1, 0, 1, 1}, given(s), "the workers that sleep")
-	for range 2 * workers {
+	for range 2 * workers * inARow {
 		submit()
 	}
-	require.Equal(t, []int{3, 2, 3, 3}, given(s), "all in turn")
+	require.Equal(t, []int{2*inARow + 1, 2 * inARow, 2*inARow + 1, 2*inARow + 1}, given(s), "all in turn")
 }
 
 // Tasks from a task go to a worker that sleeps and, while it is being woken, to both in turn. A thief
