@@ -528,6 +528,8 @@ func TestRegisters(t *testing.T) {
 				switch name {
 				case w.arch.PC, "eflags":
 					continue
+				case "rsp":
+					value &= 1<<47 - 1 // an address: some virtual machines raise SIGSEGV at a step with another value
 				case "mxcsr":
 					value = value&0x7f80 | 0x1f // masks, rounding and all exceptions seen
 				case "x87cw":
