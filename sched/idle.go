@@ -50,7 +50,8 @@ func (w *Worker) waitForWork(f *Fiber) {
 	}
 }
 
-// mayDelay reports whether the worker may call Word.Delay. A device does not wait, nor does what only this worker runs.
+// mayDelay reports whether the worker may call Word.Delay. A device must be polled, and what only this worker runs must
+// be run, without delay.
 func (w *Worker) mayDelay() bool {
 	return w.mode == multiThreaded && w.local.device == nil && !w.short() && !w.hasLocal() && w.peers.MayDelay()
 }

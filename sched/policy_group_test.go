@@ -104,6 +104,11 @@ func TestGroupSpinners(t *testing.T) {
 			}
 		}
 		require.Equal(t, max(most, 0), spun)
+		claimed := 0
+		for g.idle.Claim() >= 0 {
+			claimed++
+		}
+		require.Equal(t, spun, claimed)
 	}
 }
 

@@ -41,8 +41,8 @@ func newStealing(workers []*Worker) *stealing {
 	return p
 }
 
-// inARow is how many tasks from outside go to the same worker. Meanwhile the other workers and the submitter do not
-// write the same cache lines.
+// inARow is how many tasks from outside go to the same worker, before the next worker has its turn. A submitter that
+// fills one queue leaves the other workers the cache lines of theirs.
 const inARow = 32
 
 // submit implements policy. The task goes to a worker that spins, else to one that sleeps. If there is none, a worker's

@@ -107,8 +107,8 @@ func (w *Word) Work() {
 }
 
 // Commit says that the worker is about to call Sleep, and in which way it sleeps. It returns false if the worker has
-// been notified since Look, and must not sleep. If the last wake-up has brought the worker nothing to run, it is no
-// sign of more work, nor of who will bring that: then Commit clears what the worker has learned from it.
+// been notified since Look, and must not sleep. A wake-up that brought the worker nothing to run is no sign of more
+// work, nor of who will bring it. Commit clears what the worker has learned from such a wake-up.
 func (w *Word) Commit(way Way) bool {
 	if w.inVain {
 		w.byThread, w.spin.brief = 0, false
@@ -140,8 +140,8 @@ func (w *Word) Sleep(limit time.Duration) {
 			w.byThread = 0
 		}
 	}
+	w.Work()
 	w.inVain = woken
-	w.state.Store(busy)
 }
 
 // sleepAsGoroutine parks the calling goroutine until Notify, or until limit has passed; below 0 is no limit. At most

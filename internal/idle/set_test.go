@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"math/bits"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,6 +37,11 @@ func TestSpinners(t *testing.T) {
 	for i := range words {
 		require.Equal(t, i%64 < 2, s.BeginSpin(i), "worker %d", i)
 	}
+	spinning := 0
+	for b := range s.blocks {
+		spinning += bits.OnesCount64(s.blocks[b].spinning.Load())
+	}
+	require.Equal(t, 8, spinning)
 	require.True(t, words[1].Notify())
 	require.True(t, s.BeginSpin(9), "worker 1 is about to leave")
 	require.False(t, s.BeginSpin(10))

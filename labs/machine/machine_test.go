@@ -528,8 +528,6 @@ func TestRegisters(t *testing.T) {
 				switch name {
 				case w.arch.PC, "eflags":
 					continue
-				case "rsp":
-					value &= 1<<47 - 1 // an address: some virtual machines raise SIGSEGV at a step with another value
 				case "mxcsr":
 					value = value&0x7f80 | 0x1f // masks, rounding and all exceptions seen
 				case "x87cw":
@@ -544,6 +542,10 @@ func TestRegisters(t *testing.T) {
 			want := r.Clone()
 			require.NoError(t, b.SetRegisters(r))
 			require.Equal(t, want, b.registers(), "seed %d", seed)
+			if w.arch.SP == "rsp" { // some virtual machines raise SIGSEGV at a step while it is no address
+				want.Set("rsp", want.Get("rsp")&(1<<47-1))
+				require.NoError(t, b.SetRegisters(want))
+			}
 			require.Equal(t, Stop{Kind: Stepped}, b.step()) // a jump to itself changes nothing
 			require.Equal(t, want, b.registers(), "seed %d", seed)
 		}
