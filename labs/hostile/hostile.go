@@ -146,7 +146,8 @@ func Set() []Submission {
 		{Name: "clock", Native: `.`},
 		{Name: "source", Native: `r\S+ comes back|x\d+ comes back`},
 		{Name: "answers", Native: `.`, Stub: `called write: not allowed here`},
-		{Name: "mode", Native: `the program runs in another mode than that of 64 bits`, Stub: `.`},
+		// where the kernel, or the virtual machine, has no mode of 32 bits, the jump raises SIGSEGV
+		{Name: "mode", Native: `the program runs in another mode than that of 64 bits|got SIGSEGV`, Stub: `.`},
 		{
 			Name: "unmap", Native: `no memory where the examination needs some: read`,
 			Stub: `called munmap: not allowed here`,

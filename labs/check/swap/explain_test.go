@@ -2,6 +2,7 @@ package swap_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,6 +54,9 @@ func TestDiagnoses(t *testing.T) {
 			if strings.Contains(c.new, "int $0x80") && (l.Arches[0] != machine.Native() || machine.Traces() != nil) {
 				t.Skip("qemu-user does not say which interface was called")
 			}
+			if strings.Contains(c.new, "int $0x80") && !answersNarrowCalls(t) {
+				t.Skip("the kernel, or the virtual machine, has no system calls of 32 bits: int $0x80 raises a signal")
+			}
 			dir := t.TempDir()
 			require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", l.Number, c.folder))))
 			replace(t, filepath.Join(dir, "swap.S"), c.old, c.new)
@@ -70,4 +74,15 @@ func TestDiagnoses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// answersNarrowCalls reports whether the system answers int $0x80.
+func answersNarrowCalls(t *testing.T) bool {
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "call.c"), filepath.Join(dir, "call")
+	getpid := "int main(void) { int r = 20; __asm__ volatile(\"int $0x80\" : \"+a\"(r) : : \"memory\"); return r <= 0; }\n"
+	require.NoError(t, os.WriteFile(source, []byte(getpid), 0o644))
+	said, err := exec.Command("cc", "-o", program, source).CombinedOutput()
+	require.NoError(t, err, string(said))
+	return exec.Command(program).Run() == nil
 }
