@@ -76,8 +76,8 @@ FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|class|command|formats
 # packages below but selftest start no goroutine. What selftest runs takes minutes, and is other programs.
 RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|record|selftest)|/cmd/labs$$|/tests/(docs|examples|gdb)|/asm$$|/cgo_ucontext$$')
 
-# What another Go may change: what stands on its runtime. The rest has to compile.
-RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./sched/... ./internal/idle ./internal/admission ./tests/gdb
+# What another Go may change: what stands on its runtime, and the suite that uses most of it. The rest has to compile.
+RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./tests/gdb
 
 # What stands on the switch alone. The other packages need liburing for riscv64, which few distributions have, or assembly.
 FALLBACK_PKGS = ./tests/sched ./tests/fiber ./tests/forkjoin ./tests/fibersync ./fiber/... ./stack ./sched/fibersync ./sched/forkjoin ./sched/trace
@@ -89,6 +89,9 @@ SKIP_GUARDED = -skip '^Test(Mutants|FreshBatch|Crowd|HoldMany|Pool|NothingGrows|
 # In short sizes it is left out: Go's standard library is compiled anew for it. Where a g is found depends on Go's release.
 LIBRARY_TEST = $(RUN_TESTS) -run '^TestLibraryForCPrograms$$' ./tests/fiber
 
+# The packages of which files are left out without or with the tag debug.
+DEBUG_PKGS = ./internal/debug ./sched ./sched/fibersync
+
 # How many packages are tested at once. Many tests wait for what comes later or does not come, so half as many again as there are processors.
 AT_ONCE := $(shell expr $$(nproc) \* 3 / 2)
 
@@ -96,14 +99,16 @@ AT_ONCE := $(shell expr $$(nproc) \* 3 / 2)
 UNDER     = $(WITNESS)
 
 # Vet belongs to lint: with each test run it would be paid again.
-GO_TESTS  = $(GO_TEST) -p $(AT_ONCE) -tags debug -vet=off -count=1 -timeout 15m $(if $(UNDER),-exec "$(UNDER)")
+GO_TESTS  = $(GO_TEST) -p $(AT_ONCE) -tags debug -vet=off -count=1 -timeout 30m $(if $(UNDER),-exec "$(UNDER)")
 RUN_TESTS = $(GO_TESTS) $(TESTFLAGS)
 
 FAULT_SEED  := $(or $(FIBERLAB_SEED),$(shell date +%s%N))
-FAULT_TESTS = FIBERLAB_SEED=$(FAULT_SEED) $(GO_TEST) -tags debug,iofaults -vet=off -count=1 -short -timeout 15m $(TESTFLAGS)
+FAULT_TESTS = FIBERLAB_SEED=$(FAULT_SEED) $(GO_TEST) -tags debug,iofaults -vet=off -count=1 -short -timeout 30m $(TESTFLAGS)
 
 # The checks of the switch. They run first and alone: with a switch that is wrong, all else fails too, and says less.
-SWITCH_TESTS = $(GO_TESTS) -run '^(TestSwitch|TestReturnedBodyAborts|TestStackIsNotExecutable)$$' ./asm/
+SWITCH_CHECKS = '^(TestSwitch|TestReturnedBodyAborts|TestStackIsNotExecutable)$$'
+SWITCH_TESTS  = $(GO_TESTS) -run $(SWITCH_CHECKS) ./asm/
+OTHER_TESTS   = $(GO_TESTS) -skip $(SWITCH_CHECKS) $(TESTFLAGS)
 
 # What `make test` runs. Where there is no assembly for the machine, that is what test-fallback runs.
 ifeq ($(filter x86_64 aarch64,$(shell uname -m)),)
@@ -154,7 +159,7 @@ test: ## run the tests on this machine's architecture, in short sizes
 	@echo 'The tests of the switch, then all packages: about three minutes on two processors, and more the first time, when all is built'
 	$(SWITCH_TESTS)
 	@echo 'All packages, those that take longest first: a line comes when a package is done'
-	$(RUN_TESTS) -short $(TEST_PKGS)
+	$(OTHER_TESTS) -short $(TEST_PKGS)
 	$(CLOSE)
 
 test-all: ## run them in full sizes, with all planted faults, storms and long models, and test-faults
@@ -164,7 +169,7 @@ test-all: ## run them in full sizes, with all planted faults, storms and long mo
 	@echo 'Input and output on drivers that do all that a kernel may do wrong: one to three minutes'
 	$(RUN_FAULT_TESTS)
 	@echo 'All packages, those that take longest first: a line comes when a package is done'
-	$(RUN_TESTS) $(PKGS)
+	$(OTHER_TESTS) $(PKGS)
 	$(CLOSE)
 
 test-faults: ## run the tests of input and output, in short sizes, on drivers that do all that a kernel may do wrong (sched/uring/faulty.go)
@@ -193,7 +198,7 @@ test-foreign-plain test-foreign-guarded: UNDER = $(strip $(WITNESS) $(FOREIGN_EX
 test-foreign-plain:
 	$(call OPEN,cxx uring foreign foreign-cxx foreign-uring clients)
 	$(FOREIGN) $(SWITCH_TESTS)
-	$(FOREIGN) $(RUN_TESTS) -short $(FOREIGN_PKGS)
+	$(FOREIGN) $(OTHER_TESTS) -short $(FOREIGN_PKGS)
 	$(CLOSE)
 
 test-foreign-guarded: FOREIGN_CPU = -cpu max
@@ -307,7 +312,7 @@ trace-processor: build/trace_processor ## have Perfetto's trace_processor, which
 lint: ## check the sources: vet, staticcheck, gofmt, C warnings, clang-format, shellcheck
 	@scripts/need go certs modules cc cxx uring foreign foreign-cxx foreign-uring clang-format shellcheck
 	go vet $(PKGS)
-	go vet -tags debug $(PKGS)
+	go vet -tags debug $(DEBUG_PKGS)
 	go vet -tags iofaults ./sched/uring
 	go vet -tags browser $(PAGES)
 	$(FOREIGN) go vet $(BOUND_PKGS)

@@ -46,7 +46,7 @@ func probe(t *testing.T, cpu, program, check string) ctest.Result {
 	return result
 }
 
-func TestSwitch(t *testing.T) {
+func TestContextSwitch(t *testing.T) {
 	protection := map[string]string{
 		"amd64": "-fcf-protection=full",
 		"arm64": "-mbranch-protection=standard",
@@ -68,7 +68,7 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-func TestReturnedBodyAborts(t *testing.T) {
+func TestReturnedBodyOfAContextAborts(t *testing.T) {
 	result := probe(t, "", buildProber(t, "-O2"), "returned")
 	require.Equal(t, abort, result.Status, result.Output)
 	require.Contains(t, result.Output, "fiberlab: the body of a fiber returned: it must end by switching")

@@ -92,7 +92,7 @@ func TestHoldManyGoFibers(t *testing.T) {
 	child.RunOK(
 		t, childHold, suite.HandSwitched[0],
 		fmt.Sprintf(
-			"%s=%d", envCount, stacktest.Held(t, suite.Scaled(30_000, 1000)),
+			"%s=%d", envCount, stacktest.Held(t, suite.Scaled(10_000, 1000)),
 		),
 		fmt.Sprintf("%s=%d", envSeedOfChild, seed),
 	)
@@ -101,7 +101,7 @@ func TestHoldManyGoFibers(t *testing.T) {
 func TestHoldManyCFibers(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		random := suite.NewRand(t)
-		n := stacktest.Held(t, suite.Scaled(50_000, 5000))
+		n := stacktest.Held(t, suite.Scaled(20_000, 5000))
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
 			stop := collect()
 			fibers := make([]*fiber.Fiber, n)
