@@ -41,11 +41,13 @@ endif
 FALLBACK_EXEC  = qemu-riscv64 -L /usr/riscv64-linux-gnu
 FALLBACK       = GOOS=linux GOARCH=riscv64 CC=riscv64-linux-gnu-gcc FIBERLAB_EXEC="$(FALLBACK_EXEC)" G_SLICE=always-malloc
 FOREIGN_CC     = $(FOREIGN_TRIPLE)-gcc -idirafter $(CURDIR)/build/foreign/usr/include -L$(CURDIR)/build/foreign/usr/lib/$(FOREIGN_TRIPLE)
-FOREIGN_EXEC   = $(strip $(FOREIGN_QEMU) $(FOREIGN_CPU) -L /usr/$(FOREIGN_TRIPLE))
+FOREIGN_EXEC   = $(FOREIGN_QEMU) -L /usr/$(FOREIGN_TRIPLE)
 
 # A qemu before 8.0 keeps its books of translated code in GLib's slices, and a fork copies their lock as it is. If another thread holds it then, the child
 # waits for it for ever, before it executes anything, and the test program waits for the child. From the C library a child gets memory in any case.
-FOREIGN        = GOOS=linux GOARCH=$(FOREIGN_ARCH) CC="$(FOREIGN_CC)" CXX=$(FOREIGN_TRIPLE)-g++ FIBERLAB_EXEC="$(FOREIGN_EXEC)" G_SLICE=always-malloc
+#
+# C is compiled with branch guards, as distributions do: instructions where functions begin and return.
+FOREIGN        = GOOS=linux GOARCH=$(FOREIGN_ARCH) CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" CC="$(FOREIGN_CC)" CXX=$(FOREIGN_TRIPLE)-g++ FIBERLAB_EXEC="$(FOREIGN_EXEC)" G_SLICE=always-malloc
 
 OLDEST      = go1.24.9
 NEWEST      = go1.27.4
@@ -54,9 +56,6 @@ BENCHSTAT   = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 # The suites that run C on fibers. The primitives ask nothing special of C, nor of the Go release.
 SUITES_WITH_C = ./tests/fiber ./tests/ctask ./tests/cxx
-
-# The packages with C and assembly in them, and the packages that test it: branch guards change nothing in the others.
-GUARDED_PKGS = $(SUITES_WITH_C) ./asm/... ./cgo_ucontext/... ./fiber/...
 
 # The packages whose tests run C on fibers, those whose memory the kernel writes, and the suite that makes and frees the most fibers. Those of asm and
 # cgo_ucontext compile their programs themselves.
@@ -81,10 +80,6 @@ RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./tests/gdb
 
 # What stands on the switch alone. The other packages need liburing for riscv64, which few distributions have, or assembly.
 FALLBACK_PKGS = ./tests/sched ./tests/fiber ./tests/forkjoin ./tests/fibersync ./fiber/... ./stack ./sched/fibersync ./sched/forkjoin ./sched/trace
-
-# Branch guards are instructions where C functions begin and return. They do not change which mutants of the switch are caught, how identities are
-# kept and dropped, how much memory is used, what Go's profiles show, or how C programs load Go.
-SKIP_GUARDED = -skip '^Test(Mutants|FreshBatch|Crowd|HoldMany|Pool|NothingGrows|NoTimersAreLeft|NoMemoryForContext|Exhaustion|Drain|Dropped|DropOn|FailureIsCharged|FailedProbes|UntestedRuntime|LateEntry|LibraryForCPrograms|ThreadsComeAndGo|PreemptionUnderRoot|Upheavals|(CPU)?Profiles?Of|SignalsWhile)'
 
 # In short sizes it is left out: Go's standard library is compiled anew for it. Where a g is found depends on Go's release.
 LIBRARY_TEST = $(RUN_TESTS) -run '^TestLibraryForCPrograms$$' ./tests/fiber
@@ -141,7 +136,7 @@ SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 
 export CGO_ENABLED = 1
 
-.PHONY: help run test test-all test-faults test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded test-fallback race test-oldest \
+.PHONY: help run test test-all test-faults test-switch test-old-kernel test-foreign test-fallback race test-oldest \
         test-newest asan soak model own-program bench policies io labs-selftest pages trace-processor lint clean
 
 help: ## list the targets (the default)
@@ -189,22 +184,11 @@ test-old-kernel: ## run them, in short sizes and where the kernel matters, as on
 	$(RUN_TESTS) -short $(OLD_KERNEL_PKGS)
 	$(CLOSE)
 
-test-foreign: ## run them, in short sizes and without the labs' examinations, on the other architecture, by qemu-user, without and with branch guards
-	@$(MAKE) --no-print-directory test-foreign-plain
-	@$(MAKE) --no-print-directory test-foreign-guarded
-
-test-foreign-plain test-foreign-guarded: UNDER = $(strip $(WITNESS) $(FOREIGN_EXEC))
-
-test-foreign-plain:
+test-foreign: UNDER = $(strip $(WITNESS) $(FOREIGN_EXEC))
+test-foreign: ## run them, in short sizes and without the labs' examinations, on the other architecture, by qemu-user, with branch guards in C
 	$(call OPEN,cxx uring foreign foreign-cxx foreign-uring clients)
 	$(FOREIGN) $(SWITCH_TESTS)
 	$(FOREIGN) $(OTHER_TESTS) -short $(FOREIGN_PKGS)
-	$(CLOSE)
-
-test-foreign-guarded: FOREIGN_CPU = -cpu max
-test-foreign-guarded:
-	$(call OPEN,cxx uring foreign foreign-cxx foreign-uring)
-	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) -short $(SKIP_GUARDED) $(GUARDED_PKGS)
 	$(CLOSE)
 
 test-fallback: UNDER = $(strip $(WITNESS) $(FALLBACK_EXEC))

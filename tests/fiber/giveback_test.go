@@ -61,7 +61,7 @@ func holdAndDrop(t child.T, b fiber.Backend, crowd int) (held int) {
 }
 
 var childGivesBack = child.New("gives memory back", func(t child.T, b fiber.Backend) {
-	const crowd = 2000
+	crowd := suite.Scaled(2000, 1000)
 	holdAndDrop(t, b, 10) // so that an emulator has translated the code: that is resident, too
 	before := resident(t)
 	blocked := holdAndDrop(t, b, crowd) - before
@@ -150,7 +150,7 @@ func TestNoTimersAreLeft(t *testing.T) {
 }
 
 var childDrainsBesideFibers = child.New("drains beside fibers", func(t child.T, b fiber.Backend) {
-	const crowd, rounds = 200, 60
+	const crowd = 200
 	comeAndGo := func() {
 		root, err := fiber.Attach(b)
 		require.NoError(t, err)
@@ -170,7 +170,7 @@ var childDrainsBesideFibers = child.New("drains beside fibers", func(t child.T, 
 			comeAndGo()
 		}
 	}()
-	for range rounds {
+	for range suite.Scaled(60, 20) {
 		require.NoError(t, pprof.StartCPUProfile(io.Discard))
 		comeAndGo()
 		pprof.StopCPUProfile()
