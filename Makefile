@@ -71,9 +71,9 @@ OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sch
 # What grades and steps through programs does so on its own machine, for both. What it knows of a machine is in labs/machine.
 FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|class|command|formats|hostile|sandbox|selftest)|/cmd/[a-z]*$$|/tests/(docs|gdb)')
 
-# What the race detector sees: Go of several goroutines. It does not see assembly, C, or programs that a test compiles. Of the labs, all
-# packages below but selftest start no goroutine. What selftest runs takes minutes, and is other programs.
-RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|record|selftest)|/cmd/labs$$|/tests/(docs|examples|gdb)|/asm$$|/cgo_ucontext$$')
+# What the race detector sees: Go of several goroutines. It does not see assembly, C, or programs that a test compiles. Of the packages that are left
+# out below, selftest alone starts goroutines that share something. What it runs takes minutes, and is other programs.
+RACE_PKGS = $$(go list $(PKGS) | grep -vE '/bench/|/labs$$|/labs/(check|command|explore|formats|hostile|mutate|record|selftest)|/scripts/|/tests/(demo|docs|examples|gdb)|/asm$$|/cgo_ucontext$$')
 
 # What another Go may change: what stands on its runtime, and the suite that uses most of it. The rest has to compile.
 RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./tests/gdb
@@ -211,7 +211,7 @@ asan: ## run the packages that see C, in short sizes, under AddressSanitizer
 
 test-oldest: ## run them, in short sizes, where they stand on Go's runtime, with the oldest Go that is supported, which Go fetches itself
 	$(call OPEN,cxx uring)
-	GOTOOLCHAIN=$(OLDEST) go vet -bools -tags debug $(PKGS)
+	GOTOOLCHAIN=$(OLDEST) go build -tags debug $(PKGS)
 	GOTOOLCHAIN=$(OLDEST) $(LIBRARY_TEST)
 	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(RUNTIME_PKGS)
 	$(CLOSE)
@@ -295,14 +295,14 @@ trace-processor: build/trace_processor ## have Perfetto's trace_processor, which
 
 lint: ## check the sources: vet, staticcheck, gofmt, C warnings, clang-format, shellcheck
 	@scripts/need go certs modules cc cxx uring foreign foreign-cxx foreign-uring clang-format shellcheck
-	go vet $(PKGS)
-	go vet -tags debug $(DEBUG_PKGS)
+	go vet -tags debug $(PKGS)
+	go vet $(DEBUG_PKGS)
 	go vet -tags iofaults ./sched/uring
 	go vet -tags browser $(PAGES)
-	$(FOREIGN) go vet $(BOUND_PKGS)
+	$(FOREIGN) go vet -tags debug $(BOUND_PKGS)
 	@GOBIN="$(CURDIR)/build/bin" go install $(STATICCHECK)
-	build/bin/staticcheck $(PKGS)
-	$(FOREIGN) build/bin/staticcheck $(BOUND_PKGS)
+	build/bin/staticcheck -tags debug $(PKGS)
+	$(FOREIGN) build/bin/staticcheck -tags debug $(BOUND_PKGS)
 	scripts/c-warnings
 	$(FOREIGN) scripts/c-warnings
 	gofmt -l $(GO_SOURCES) | { ! grep .; }

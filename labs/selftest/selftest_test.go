@@ -44,13 +44,13 @@ func (s Subject) thinned(o Options, seed uint64) (_ Options, solutions bool) {
 	even := (uint64(s.Lab.Number[1])+seed)%2 == 0
 	switch {
 	case native && concurrent:
-		o.Every, o.Trusting = 8, true
+		o.Every, o.Trusting = 16, true
 	case concurrent:
-		o.Every, o.Schedules = 64, fewSchedules
+		o.Every, o.Schedules = 128, fewSchedules
 	case native:
-		o.Every = 4
-	default:
 		o.Every = 8
+	default:
+		o.Every = 16
 	}
 	o.First = int(seed % uint64(o.Every))
 	return o, !concurrent || even == native

@@ -231,7 +231,7 @@ func TestMigratingCrew(t *testing.T) {
 		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
 			suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
 				suite.KeepCollecting(t)
-				batches, fibers, steps := 6, suite.Scaled(150, 30), suite.Scaled(60, 15)
+				batches, fibers, steps := 6, suite.Scaled(80, 30), suite.Scaled(60, 15)
 				seed := suite.NewRand(t).Uint64()
 				stop, stopped := make(chan struct{}), make(chan struct{})
 				go func() {

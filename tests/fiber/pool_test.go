@@ -240,7 +240,7 @@ func TestNothingGrows(t *testing.T) {
 		var grown [][2]int
 		early := rounds(10)
 		for range 5 {
-			late := rounds(suite.Scaled(40, 10))
+			late := rounds(suite.Scaled(20, 10))
 			threads, mappings := late.Threads-early.Threads, late.Mappings-early.Mappings
 			if threads <= 4 && mappings <= 20 {
 				return

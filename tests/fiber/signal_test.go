@@ -116,7 +116,7 @@ func TestSignalsToBodiesWithoutIdentity(t *testing.T) {
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
 			tid := unix.Gettid()
 			calm := storm(t, func() []int { return []int{tid, tid, tid} })
-			laps := suite.Scaled(2_000_000, 50_000)
+			laps := suite.Scaled(500_000, 50_000)
 			if b == fiber.Ucontext {
 				laps /= 10 // each makes system calls
 			}

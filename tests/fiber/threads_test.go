@@ -133,7 +133,7 @@ func TestThreadsComeAndGo(t *testing.T) {
 			suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 				require.NoError(t, threadLives(20, b, start))
 				threads, ms := countThreads(t), countMs()
-				require.NoError(t, threadLives(suite.Scaled(300, 40), b, start))
+				require.NoError(t, threadLives(suite.Scaled(150, 40), b, start))
 				deadline := time.Now().Add(time.Minute)
 				for countThreads(t) > threads+threadsToSpare && time.Now().Before(deadline) {
 					time.Sleep(time.Millisecond) // a thread that has been joined may still be listed

@@ -79,7 +79,7 @@ func dropIdentities(t child.T, root *fiber.Fiber) int64 {
 // While it drops an M, the runtime holds its scheduler's lock if it writes a trace. A signal that came then would
 // wait for that lock on the same thread, and with it the whole process.
 func TestSignalsWhileIdentitiesAreDroppedUnderATrace(t *testing.T) {
-	drops := strconv.Itoa(suite.Scaled(60_000, 3_000))
+	drops := strconv.Itoa(suite.Scaled(30_000, 3_000))
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		child.RunOK(t, childDropsUnderTrace, b, envDrops+"="+drops)
 	})
