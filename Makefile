@@ -68,8 +68,8 @@ BOUND_PKGS = $$(go list -f '{{if or .CgoFiles .IgnoredGoFiles}}{{.ImportPath}}{{
 OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sched/uring.*|cmd/fiberlab.*|tests/(fiber|ctask|cxx|sched|uring|serve|soak))$$')
 
 # The labs' examinations, the commands and the tests of the pages are the same Go on each architecture; labs-selftest makes all examinations, for both.
-# What grades and steps through programs does so on its own machine, for both. What it knows of a machine is in labs/machine.
-FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|class|command|formats|hostile|sandbox|selftest)|/cmd/[a-z]*$$|/tests/(docs|gdb)')
+# What grades, explores and steps through programs does so on its own machine, for both. What it knows of a machine is in labs/machine.
+FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|class|command|explore|formats|hostile|sandbox|selftest)|/cmd/[a-z]*$$|/tests/(docs|gdb)')
 
 # What the race detector sees: Go of several goroutines. It does not see assembly, C, or programs that a test compiles. Of the packages that are left
 # out below, selftest alone starts goroutines that share something. What it runs takes minutes, and is other programs.

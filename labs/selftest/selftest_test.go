@@ -184,7 +184,7 @@ func TestTheGrader(t *testing.T) {
 			if err := machine.Controls(s.Arch); err != nil && len(emulator()) == 0 {
 				t.Skip(err)
 			}
-			o := Options{Seed: 1, AtOnce: runtime.GOMAXPROCS(0), Every: 250, Emulator: emulator()}
+			o := Options{Seed: 1, AtOnce: runtime.GOMAXPROCS(0), Every: 1000, Emulator: emulator()}
 			for _, examine := range []func(context.Context, Options) (Result, error){s.Skeleton, s.Mutants} {
 				r, err := examine(t.Context(), o)
 				require.NoError(t, err)
