@@ -270,8 +270,8 @@ labs-selftest: ## grade the graders of all labs: each faulty program must lose p
 	go test -c -o build/hostile.test ./labs/hostile
 	go test -c -o build/selftest.test ./labs/selftest
 	@export FIBERLAB_SELFTEST=$(or $(LABS),all); failed=; \
-	(cd labs/hostile && exec ../../build/hostile.test -test.timeout 15m) > build/hostile.txt 2>&1 & \
-	(cd labs/selftest && exec ../../build/selftest.test -test.run '^TestTheGraderInFull$$' -test.timeout 30m) || failed=' mutants and solutions (above)'; \
+	(cd labs/hostile && exec ../../build/hostile.test -test.timeout 1h) > build/hostile.txt 2>&1 & \
+	(cd labs/selftest && exec ../../build/selftest.test -test.run '^TestTheGraderInFull$$' -test.timeout 1h) || failed=' mutants and solutions (above)'; \
 	wait $$! || failed="$$failed hostile submissions (build/hostile.txt)"; \
 	cat build/hostile.txt; \
 	[ -z "$$failed" ] || { echo "labs-selftest: FAILED:$$failed"; exit 1; }
