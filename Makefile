@@ -210,7 +210,7 @@ asan: ## run the packages that see C, in short sizes, under AddressSanitizer
 
 test-oldest: ## run them, in short sizes, where they stand on Go's runtime, with the oldest Go that is supported, which Go fetches itself
 	$(call OPEN,cxx uring)
-	GOTOOLCHAIN=$(OLDEST) go build -tags debug $(PKGS)
+	GOTOOLCHAIN=$(OLDEST) go build -tags debug ./...
 	GOTOOLCHAIN=$(OLDEST) $(LIBRARY_TEST)
 	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(RUNTIME_PKGS)
 	$(CLOSE)
