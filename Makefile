@@ -72,7 +72,7 @@ FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|class|command|explore
 
 # What the race detector sees: Go of several goroutines. It does not see assembly, C, or programs that a test compiles. Of the packages that are left
 # out below, selftest alone starts goroutines that share something. What it runs takes minutes, and is other programs.
-RACE_PKGS = $$(go list $(PKGS) | grep -vE '/bench/|/labs$$|/labs/(check|command|explore|formats|hostile|mutate|record|selftest)|/scripts/|/tests/(demo|docs|examples|gdb)|/asm$$|/cgo_ucontext$$')
+RACE_PKGS = $$(go list $(PKGS) | grep -vE '/bench/|/labs$$|/labs/(check|command|explore/verify|formats|hostile|mutate|record|selftest)|/scripts/|/tests/(demo|docs|examples|gdb)|/asm$$|/cgo_ucontext$$')
 
 # What another Go may change: what stands on its runtime, and the suite that uses most of it. The rest has to compile.
 RUNTIME_PKGS = ./tests/sched ./tests/fiber ./fiber/... ./tests/gdb
