@@ -114,7 +114,7 @@ const resize = () => {
   $("spacer").style.height = Math.max(0, lanes.length * ROW + RULER + 8 - height) + "px";
   image = pen.createImageData(canvas.width, canvas.height);
   pixels = new Uint32Array(image.data.buffer);
-  ask();
+  draw(); // now, since a canvas of another size is empty
 };
 let asked = false;
 const ask = () => {
@@ -480,7 +480,6 @@ $("counts").textContent = `Slices: ${slices.toLocaleString("en")}, instants: ${i
 if (instants) element("span", "▲ an event of a worker", $("legend"));
 if (arrows.length) element("span", "→ from notify to wake", $("legend"));
 resize();
-draw();
 summarize();
 // For tests: what is shown, of what the last picture consists, and to draw one now.
 window.timeline = { lanes, frame, draw, get view() { return { t0, t1, last, slices, chosen, span }; } };
