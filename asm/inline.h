@@ -1,6 +1,6 @@
 /* The bare switch without a call, for C callers: marl_fiber_swap_inline(from, to).
  *
- * It cannot be mixed with the other switches: only it may resume a fiber that it has suspended, and
+ * It cannot be mixed with the other switches. Only it may resume a fiber that it has suspended, and
  * it must not resume a fiber that marl_fiber_swap or marl_fiber_swap_fp has suspended. Any of them
  * may enter a fresh fiber. Debug builds check this (check.h). The rest of its contract is the same
  * as for marl_fiber_swap.
@@ -19,8 +19,8 @@
 #include "context.h"
 
 /* In a function whose frame has no fixed size, clang keeps a second frame pointer, the base
- * pointer, in rbx or x19, and does not save it when it is clobbered. gcc saves all that it uses.
- * At the resume address, the register of `to` holds the context that was resumed. */
+ * pointer. This is rbx or x19, which clang does not save when it is clobbered. gcc saves all that
+ * it uses. At the resume address, the register of `to` holds the context that was resumed. */
 #ifdef __clang__
 #define MARL_BASE_POINTER(move) move
 #define MARL_CLOBBER_BASE_POINTER(reg)

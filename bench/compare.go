@@ -89,7 +89,7 @@ func blocks(rounds []float64) (medians []float64) {
 	return medians
 }
 
-// quotients returns the samples of the row over those of the base in the same rounds, or nil without a base.
+// quotients returns the samples of the row, each divided by the base's sample of that round, or nil without a base.
 func (g *Group) quotients(r *Row) (list []float64) {
 	base := g.base()
 	if base == nil || len(base.Samples) != len(r.Samples) {

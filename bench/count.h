@@ -20,8 +20,8 @@ int counter_start(struct counter *c, pid_t other);
 int counter_mark(void);
 
 /* After COUNTED + 1 marks: sets calls[0] to the fewest system calls of the first, third and fifth
- * stretch, and calls[1] to those of the others. Frees the counter. Returns 0, or the number of an
- * error; then calls has no meaning. */
+ * stretch, and calls[1] to the fewest of the others. Frees the counter. Returns 0, or the number of
+ * an error; then calls has no meaning. */
 int counter_end(struct counter *c, uint64_t calls[2]);
 
 #endif

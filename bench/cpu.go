@@ -30,7 +30,7 @@ func pinHere(pid int) error {
 	return nil
 }
 
-// timed makes a sample of a loop in C, which returns nanoseconds. The thread stays on its processor meanwhile.
+// timed makes a sample of a loop in C, which returns nanoseconds. The loop runs pinned to the current processor.
 func timed(operations int, loop func() C.uint64_t) (Sample, error) {
 	s := Sample{Operations: operations}
 	err := onCPU(currentCPU(), func() error {

@@ -160,8 +160,8 @@ func ringMarks(list []Cache, tlb string) (marks []Mark) {
 // kernel, of what describes its mapping.
 const perFiber = 9 << 10
 
-// mostFibers returns how many fibers a ring may have: they take at most half of the memory that is free and, where each
-// guard splits a mapping, of the mappings that the kernel allows. why says what ends a ring below 1,000,000.
+// mostFibers returns how many fibers a ring may have. They take at most half of the free memory. Where each guard
+// splits a mapping, they take at most half of vm.max_map_count, too. why says what ends a ring below 1,000,000.
 func mostFibers() (most int, why string) {
 	most = ringSizes[len(ringSizes)-1]
 	memory, _ := os.ReadFile("/proc/meminfo")

@@ -6,9 +6,9 @@ import (
 	_ "fiberlab/internal/platform"
 )
 
-// Headers are the package's C headers. A package that includes one imports this
-// package as well, if only to be linked with it, and is rebuilt when a header
-// changes, because the text of the header is part of what it imports.
+// Headers are the package's C headers. A package that includes one imports this package
+// as well, if only to be linked with it. So Go rebuilds that package when a header
+// changes: the headers' text is part of what it imports.
 //
 //go:embed *.h
 var Headers embed.FS

@@ -52,9 +52,9 @@ func (b Backend) String() string {
 	return fmt.Sprintf("Backend(%d)", uint8(b))
 }
 
-// ParseBackend returns the backend of that name: asm, ucontext or goroutine;
-// default or the empty string mean Default. For others the error wraps ErrBackend, and
-// names those of this processor.
+// ParseBackend returns the backend of that name: asm, ucontext or goroutine; default or
+// the empty string mean Default. For any other name the error wraps ErrBackend, and
+// lists the backends of this processor.
 func ParseBackend(name string) (Backend, error) {
 	if name == "" {
 		return Default, nil

@@ -6,9 +6,9 @@
  * It does what marl_fiber_swap_fp does. rdi = from, rsi = to.
  *
  * A processor predicts a ret by a list that it keeps to itself: a call adds its return
- * address, a ret takes off the latest. A switch changes the stack and not this list.
- * That does no harm if all fibers leave by the same chain of calls, since the addresses
- * that one of them has put on the list are the other's return addresses. But
+ * address, a ret takes off the latest. A switch changes the stack and not this list. That
+ * does no harm if all fibers leave by the same chain of calls. Then the addresses that
+ * one of them has put on the list are the other's return addresses, too. But
  * marl_fiber_swap_fp is called and ends by a jump, so its own return address stays on the
  * list. Each ret after it, through all of C and Go, is then predicted as the one before
  * should have been. Each time that costs some twenty cycles.

@@ -9,9 +9,9 @@ import (
 	"fiberlab/asm/ctest"
 )
 
-// A profiler or debugger that stops a thread anywhere in a switch finds its caller. A switch that does not tell them
-// where it keeps the return address, by .cfi directives, is none the less right: of another one than the project's own,
-// this is only reported.
+// A profiler or debugger that stops a thread anywhere in a switch finds its caller. It needs .cfi directives, which say
+// where the switch keeps the return address. A switch without them is right all the same: if it is not the project's
+// own, the test only reports that.
 func TestUnwindAtEachInstructionOfASwitch(t *testing.T) {
 	for _, flag := range []string{"-fcf-protection=none", "-fcf-protection=full"} {
 		t.Run(flag, func(t *testing.T) {

@@ -2,9 +2,9 @@ package fiber
 
 import "fiberlab/fiber/internal/identity"
 
-// A goroutine that is tied to its thread, as in a callback from C or by
-// runtime.LockOSThread, cannot switch to a coroutine that is not: the runtime would end the program. If its
-// driver root is not tied to a thread either, another goroutine can wait in the handle in its place.
+// A goroutine that is tied to its thread, as in a callback from C or by runtime.LockOSThread, cannot switch
+// to a coroutine that is not tied. The runtime would end the program. If the goroutine's driver root is not
+// tied to a thread either, another goroutine can wait in the handle in its place.
 
 // switchLocked is switchCoroutine for a caller that is tied to its thread in another way than its
 // driver root. A stand-in goroutine claims to, waits in its handle, and is resumed when f is. Until then the

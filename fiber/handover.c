@@ -6,9 +6,9 @@
  * stack of the runtime's. So here the P is moved before the fiber that comes returns from C, which
  * then finds it in its own name, as if it had never left Go.
  *
- * The one rule is the runtime's own (setBlockOnExitSyscall in its proc.go): the P of a goroutine
- * that is in C may be taken by the one that has set the goroutine's scan bit. Until that bit is
- * cleared, the goroutine does not return from C and no other thread sets the bit.
+ * The one rule is the runtime's own (setBlockOnExitSyscall in its proc.go): the thread that has set
+ * the scan bit of a goroutine in C may take its P. Until that bit is cleared, the goroutine does
+ * not return from C and no other thread sets the bit.
  *
  *                   M of A, which leaves    P             M of B, which comes
  *                   m.p, A's status         p.m           m.p, B's status
@@ -22,9 +22,9 @@
  * at the same time. The m.p of B is written last: a thread that holds an older p.m, which named B,
  * must not find the P in B's name before p.m says so.
  *
- * The words are found by their values, on two threads. If they are not, as on Go 1.24 and 1.25, or
- * if Go is newer than the releases that were tested, the P is not moved, and processor.c has its
- * way. */
+ * The words are found by their values, on two threads. If they are not, as on Go 1.24 and 1.25, the
+ * P is not moved, and processor.c has its way. The same holds if Go is newer than the releases that
+ * were tested. */
 #include "core.h"
 
 /* The values of g.atomicstatus. */
@@ -89,8 +89,8 @@ void fiberlab_use_handover(int use) {
 }
 
 /* Gives the P of from, which is about to leave, to to, which has been claimed. Does nothing if to
- * has a P or from has none any more, if either has no goroutine that is in C, or if another thread
- * is just looking at the goroutine of from. */
+ * has a P, if from has none any more, or if either has no goroutine that is in C. The same holds if
+ * another thread is just looking at the goroutine of from. */
 void fiberlab_hand_over(const fiberlab_fiber *from, const fiberlab_fiber *to) {
     if (!used || !from->go_g || !to->go_g)
         return;

@@ -57,7 +57,7 @@ type runner struct {
 }
 
 // maxGoexits is how many bodies on one runner may end by Goexit: each leaves
-// frames behind on its Go stack, under those of the next.
+// frames behind on its Go stack, under the frames of the next.
 const maxGoexits = 1000
 
 // load makes f the fiber that r runs, in the given state. Nothing runs on r.

@@ -5,12 +5,12 @@ const (
 
 	// colours is the number of different distances between Hi and Top.
 	//
-	// A suspended fiber has touched a few lines below its Top last. If
-	// every Top lay at the end of a page, the hottest lines of all stacks would
-	// have the same low 12 address bits, so they would share one or two of the 64
-	// sets of the first-level cache. A set holds 8 to 12 lines: a ring over more
-	// fibers than that misses on each switch although the cache is all but empty.
-	// Moving each Top down by another number of lines spreads them.
+	// A suspended fiber has touched a few lines below its Top last. If every Top
+	// lay at the end of a page, the hottest lines of all stacks would have the same
+	// low 12 address bits. They would share one or two of the 64 sets of the
+	// first-level cache. A set holds 8 to 12 lines: a ring over more fibers than
+	// that misses on each switch although the cache is all but empty. Moving each
+	// Top down by another number of lines spreads them.
 	//
 	// With 32 colours the farthest Top is 1984 bytes below Hi. That uses half
 	// of the sets directly and the rest by the lines below. It leaves at least

@@ -110,8 +110,8 @@ func TestGuardNone(t *testing.T) {
 	require.ErrorContains(t, err, "leave Options.GuardPages 0")
 }
 
-// A guard of several pages is one guard: no byte of it can be touched, all of it is its
-// stack's, and it costs no more mappings than a guard of one page.
+// A guard of several pages is one guard. No byte of it can be touched, all of it belongs to
+// its stack, and it costs no more mappings than a guard of one page.
 func TestGuardPages(t *testing.T) {
 	eachGuard(t, func(t *testing.T, kind stack.Guard) {
 		touch := newToucher(t)

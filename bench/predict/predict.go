@@ -50,9 +50,9 @@ func ParseCost(text string) (float64, error) {
 	return cost, nil
 }
 
-// Read reads the guesses of one person from a file, or those of a class from the files of a folder. It skips files
-// whose names begin with a dot. A file has a line for each guess: one of the mechanisms that are asked for, and a time.
-// Empty lines, and what follows a #, count for nothing. An error names the file, the line and the remedy.
+// Read reads the guesses of one person from a file, or the guesses of a class from a folder of such files. It skips
+// files whose names begin with a dot. A file has a line for each guess: one of the mechanisms that are asked for, and a
+// time. Empty lines, and what follows a #, count for nothing. An error names the file, the line and the remedy.
 func Read(path string, asked []bench.Mechanism) (class []Guesses, err error) {
 	files := []string{path}
 	if entries, err := os.ReadDir(path); err == nil { // path is a folder

@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// The colours of the drawing, which are those of page.css on white.
+// The drawing has the colours that page.css uses on white.
 var (
 	ink      = color.RGBA{0x1a, 0x1d, 0x21, 0xff}
 	grid     = color.RGBA{0xe3, 0xe6, 0xea, 0xff}

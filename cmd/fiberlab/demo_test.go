@@ -140,7 +140,7 @@ func TestCommandsPageShowsATrap(t *testing.T) {
 	require.Contains(t, got.stdout, strings.TrimSpace(strings.ReplaceAll(block, "\n    ", "\n")))
 }
 
-// A trap that does not show what it should makes the command fail and is named; what was found is printed all the same.
+// The command fails if a trap does not show what it should, and names the trap. It prints its findings all the same.
 func TestATrapThatIsNotShown(t *testing.T) {
 	repaired := demo.Traps()[0]
 	repaired.Faulty = repaired.Repaired

@@ -34,8 +34,8 @@ func (p *progress) say(format string, args ...any) {
 const (
 	switchCost = "switch cost" // the name of a phase
 	mostBar    = 40
-	// barFrame is the width of a line without the name and the bar: the percentage, the ends of the bar,
-	// spaces, and the last column, which stays empty for the cursor.
+	// barFrame is the width of a line without the name and the bar: percentage, ends of the bar, spaces, and
+	// the last column, which stays empty for the cursor.
 	barFrame = 11
 )
 

@@ -11,8 +11,8 @@
 // long; use a sync.Mutex for that.
 //
 // Unlock is not a fence: a load after it may happen before other processors see the stores before it. A
-// thread that stores under the lock, unlocks, and then looks whether another thread sleeps, still misses
-// none, if each thread says that it sleeps before it takes the same lock for its last look.
+// thread that stores under the lock and unlocks may then look whether another thread sleeps. It misses none
+// if each thread says that it sleeps before it takes the same lock for its last look.
 package spinlock
 
 import _ "fiberlab/internal/platform"

@@ -30,9 +30,9 @@ int stack_map(struct stack *s, size_t size);
  * run on the stack. */
 int stack_unmap(const struct stack *s);
 
-/* From now on, a fiber that runs into its guard page ends the process with that exit status, after
- * a line on standard error that has the fiber's name in it and no other fiber's. Any other fault
- * ends the process as it would have without this call. The count fibers stay where they are.
+/* From now on, a fiber that runs into its guard page ends the process with that exit status. First
+ * it writes a line to standard error that has its own name in it and no other fiber's. Any other
+ * fault ends the process as it would have without this call. The count fibers stay where they are.
  * Returns 0, or what the kernel answers. Call it once, on the thread that runs the fibers. */
 int overflow_watch(const struct fiber *fibers, size_t count, int status);
 

@@ -1,9 +1,9 @@
 /* Fork and join: what the files of this lab promise one another. Given: the tests are built with
  * their own copy of this header.
  *
- * A task is a function that is to be called once, by any worker. A future stands for a task, and
- * later for its result. self is the worker that calls: 0 or 1. A function that waits returns on the
- * worker that has called it. */
+ * A task is a function that any worker may call, once. A future stands for a task, and later for
+ * its result. self is the worker that calls: 0 or 1. A function that waits returns on the worker
+ * that has called it. */
 #ifndef FORKJOIN_H
 #define FORKJOIN_H
 

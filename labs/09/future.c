@@ -21,7 +21,7 @@ struct future *future_fork(int self, task_function *function, void *argument) {
 }
 
 long future_get(int self, struct future *f) {
-    /* 9.2: run a task that nobody has begun. 9.3: wait for one that another worker runs. */
+    /* 9.2: run a task that no worker has begun. 9.3: wait for one that another worker runs. */
     (void)self;
     return f->result;
 }

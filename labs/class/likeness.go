@@ -34,7 +34,7 @@ const (
 	mostPairs  = 40
 )
 
-// fingerprints are those of a submission.
+// fingerprints is the set of fingerprints of some files, such as a submission's.
 type fingerprints map[uint64]bool
 
 var (

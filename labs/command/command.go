@@ -1,5 +1,5 @@
-// Package command has the commands by which labs are worked on: those of cmd/labs, a small program without cgo that
-// `make -C labs/NN` builds, and of fiberlab.
+// Package command has the commands by which labs are worked on. fiberlab has them, and so has cmd/labs, a small program
+// without cgo that `make -C labs/NN` builds.
 package command
 
 import (

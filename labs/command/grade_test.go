@@ -89,7 +89,7 @@ func TestGradeUnbuilt(t *testing.T) {
 	require.Contains(t, o.stdout, "0 of 100 points")
 }
 
-// A submission that brings a lab and points along is graded by those of the grader.
+// A submission that brings its own lab and points is graded by the grader's lab and points.
 func TestGradeBrought(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"convention.c", "01/lab.toml", "labs/01/points.toml"} {

@@ -102,7 +102,7 @@ func nativeEnvironment() []string {
 	return env
 }
 
-// nativeArch is the architecture for which Go builds by itself, which is not that of this test under an emulator.
+// nativeArch is the architecture for which Go builds by default. Under an emulator, this test runs on another one.
 func nativeArch(t *testing.T) string {
 	c := exec.Command("go", "env", "GOARCH")
 	c.Env = nativeEnvironment()

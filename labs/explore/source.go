@@ -70,7 +70,7 @@ func (p *Program) read() *source {
 	return p.source
 }
 
-// readSymbols reads the names of functions, and those of variables, without types.
+// readSymbols reads the names of functions and variables, without types.
 func (s *source) readSymbols(f *elf.File) {
 	symbols, _ := f.Symbols()
 	for _, y := range symbols {

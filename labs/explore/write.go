@@ -21,8 +21,8 @@ const (
 	shown      = 500 // steps, the last ones
 )
 
-// Write shows the result: what it says about the program, and the schedule that fails, with a column for each thread.
-// No line is longer than columns; 0 stands for 120.
+// Write shows what the result says about the program, and the schedule that fails, with a column for each thread. No
+// line is longer than columns; 0 stands for 120.
 func (r *Result) Write(w io.Writer, columns int) error {
 	if columns <= 0 || columns > widest {
 		columns = widest

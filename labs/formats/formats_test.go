@@ -109,7 +109,7 @@ func TestPrairieLearn(t *testing.T) {
 	require.Contains(t, got.Format_errors[0], "swap.S:1: error")
 }
 
-// The fields are those of the schema result-v1, which allows no others but in a test, and needs all of them.
+// The schema result-v1 needs all of these fields, and allows others only in a test.
 func TestClassroom50(t *testing.T) {
 	for name, value := range map[string]string{
 		"CLASSROOM": "os", "ASSIGNMENT": "swap", "OWNER": "alice", "SUBMISSION_TAG": "submit/2030-01-31T235900Z-abc",

@@ -39,7 +39,7 @@ func Link(a *machine.Arch) []string {
 type Options struct {
 	Arch *machine.Arch
 	Dir  string // the folder with what is handed in
-	// Rest are folders with what Dir leaves out, for a solution of the project's own: a file that Dir lacks is taken
+	// Rest are folders with what Dir leaves out, for a solution of the project's own. A file that Dir lacks is taken
 	// from the first of them that has it, as if it were given. A student's submission has none.
 	Rest     []string
 	Seed     uint64         // of what is drawn
@@ -104,8 +104,8 @@ type Submission struct {
 	Remark string
 }
 
-// take copies what lies in o.Dir and calls use with the copy, which it removes when use returns. Errors are those of
-// use, and errors that wrap sandbox.ErrSubmission.
+// take copies what lies in o.Dir and calls use with the copy, which it removes when use returns. It returns the errors
+// of use, and errors that wrap sandbox.ErrSubmission.
 func (l *Lab) take(o Options, use func(*Submission) error) (err error) {
 	if err := l.On(o.Arch); err != nil {
 		return err
@@ -231,7 +231,7 @@ func (standing) Prepare(ctx context.Context, l *Lab, s *Submission, o Options) (
 }
 
 // Build builds what lies in o.Dir with the sources of a harness around it, their text by their name, and calls use with
-// the program. It makes a temporary folder, which it removes when use returns. Errors are those of use,
+// the program. It makes a temporary folder, which it removes when use returns. It returns the errors of use, a
 // *sandbox.BuildError, errors that wrap sandbox.ErrSubmission, and what is not the submission's fault.
 func (l *Lab) Build(
 	ctx context.Context, o Options, around map[string]string, use func(*machine.Program) error,

@@ -20,8 +20,8 @@ type Wrong struct {
 	Says      string // what its report says, as a regular expression
 }
 
-// Write makes the files of the submission in the folder dir: those of its base in labs, the folder of the labs, and
-// over them its own.
+// Write copies the files of the submission's base from labs, the folder of the labs, to the folder dir. Over them it
+// writes the submission's own files.
 func (w Wrong) Write(dir, labs string) error {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(labs, w.Lab, w.Base))); err != nil {
 		return err

@@ -19,10 +19,10 @@ type Machine interface {
 	Arch() *Arch
 	// Registers reads all registers.
 	Registers() (Registers, error)
-	// General reads the registers but those of floating point, whose values are 0 in what it returns. On arm64 in qemu
-	// those take most of the time.
+	// General reads all registers but the floating-point ones, whose values are 0 in what it returns. On arm64 in qemu
+	// these take most of the time.
 	General() (Registers, error)
-	// SetRegisters writes all registers; of those that General returned, those that General reads.
+	// SetRegisters writes all registers. Of registers that General returned, it writes only what General reads.
 	SetRegisters(Registers) error
 	// Read fills into with the memory at addr. A page that is not mapped is an *UnmappedError; one without permission
 	// to read is not, natively.
@@ -39,8 +39,8 @@ type Machine interface {
 	// arrival also where no memory is mapped. A program that does not stop when ctx is over is killed: in qemu a
 	// program that blocks all signals, else a program that sends itself SIGCONT.
 	Run(ctx context.Context, until ...uint64) (Stop, error)
-	// Plant sets breakpoints that stay until the program ends: a Run arrives at each of them, as at those of until. The
-	// program counter must stand at none of them when Step or Run begins.
+	// Plant sets breakpoints that stay until the program ends. A Run arrives at each of them, as at an address of
+	// until. The program counter must stand at none of them when Step or Run begins.
 	Plant(addresses ...uint64) error
 	// Deliver has the next Step or Run begin with that signal: a Step runs the first instruction of its handler.
 	Deliver(syscall.Signal) error

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Concurrent returns the mutants of C, and those that have a fault of concurrent code: a memory order is weakened by
-// one step, a loop looks only once, a state or an element of an array is another one, or two neighbouring statements
-// are exchanged. others are the texts of the other files, in which enums are declared and functions of this one called.
+// Concurrent returns the mutants of C, and mutants with a fault of concurrent code. Such a fault weakens a memory order
+// by one step, makes a loop look only once, takes another state or element of an array, or exchanges two neighbouring
+// statements. others are the texts of the other files, in which enums are declared and functions of this one called.
 func Concurrent(file, text string, others ...string) []Mutant {
 	p := &cParser{file: file, text: text, tokens: tokensOf(text), concurrent: true, states: map[string]string{}}
 	maps.Copy(p.states, statesOf(p.tokens))

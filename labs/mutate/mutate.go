@@ -1,6 +1,6 @@
 // Package mutate makes faulty sources out of right ones, one small fault in each: the mistakes that people make when
-// they write a context switch. Nothing is inserted. A grader, or a test, proves with them that it sees each of these
-// faults, and that what it says of one names the register or the step that is wrong.
+// they write a context switch. Nothing is inserted. With them a grader, or a test, proves that it sees each of these
+// faults, and names the register or the step that is wrong.
 //
 // What to read, in this order:
 //

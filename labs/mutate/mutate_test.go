@@ -141,7 +141,7 @@ func TestMutantsOfC(t *testing.T) {
 	}
 }
 
-// The faults of concurrent code, beside those of any code.
+// Concurrent adds the faults of concurrent code to the faults of any code.
 func TestConcurrent(t *testing.T) {
 	const header = "enum state { IDLE, READY };\n"
 	const source = `void f(void) {

@@ -35,9 +35,8 @@ func (e *TooLongError) Error() string {
 }
 
 // Run steps m until it reaches one of w.Until, and records each step. It returns what was recorded also with an error,
-// and when the program failed: then the stop is not Reached, and the last step has a Fault. Errors are those of m,
-// ctx.Err() and
-// *TooLongError.
+// and when the program failed: then the stop is not Reached, and the last step has a Fault. Its errors are the errors
+// of m, ctx.Err() and *TooLongError.
 func Run(ctx context.Context, m machine.Machine, p *machine.Program, w Watch) (*Recording, machine.Stop, error) {
 	r := &Recording{Title: w.Title, Arch: m.Arch().Name, Names: m.Arch().Registers, Labels: w.Labels,
 		Registers: map[string]Word{}, Sources: map[string][]string{}}

@@ -104,7 +104,7 @@ func rules(pid int, c *command) []rule {
 		}
 	}
 	return append(r,
-		// A thread that the program makes gets a small stack, those of the emulator a large one. The program's own
+		// A thread that the program makes gets a small stack, a thread of the emulator a large one. The program's own
 		// mappings are no stacks here.
 		rule{call: "mmap", when: append(away(0), has(3, unix.MAP_STACK, 0))},
 		rule{call: "mmap", when: append(away(0), hasNot(1, all&^(1<<20-1), 0))},

@@ -90,8 +90,8 @@ func Symbols(objects, own, calls, may []string) error {
 	return nil
 }
 
-// Take adds to Objects those of the given ones that define what Objects, or calls, need: as a linker takes objects from
-// a library. It removes the other ones.
+// Take adds to Objects each given object that defines what Objects or calls need, as a linker takes objects from a
+// library. It removes the other ones.
 func (b *Built) Take(calls []string) error {
 	defined, used := map[string]bool{}, map[string]bool{}
 	for _, name := range calls {

@@ -17,7 +17,7 @@ import (
 	"fiberlab/labs/mutate"
 )
 
-// mutants returns all mutants of the reference and of what is given in the lab's folder, without those of files that
+// mutants returns all mutants of the reference and of the files given in the lab's folder. It leaves out the files that
 // the list excludes.
 func (s Subject) mutants(list *mutate.Equivalents) ([]mutate.Mutant, error) {
 	sources, err := s.sources()

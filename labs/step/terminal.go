@@ -78,7 +78,7 @@ func Browse(ctx context.Context, p *Player, in, out *os.File) error {
 	return nil
 }
 
-// draw fills the screen. It writes once, so that nothing flickers.
+// draw fills the screen. It writes once, which avoids flicker.
 func (b *browser) draw() error {
 	var text strings.Builder
 	text.WriteString("\x1b[H")

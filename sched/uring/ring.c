@@ -17,9 +17,9 @@
  * complete many times. */
 #define COMPLETIONS_A_REQUEST 4
 
-/* What the ring must have: a limit with each wait, no completion lost when there are many, sockets
- * that are polled by the kernel and not by a thread each, and a poll that completes many times. The
- * last has no bit: it came with Linux 5.13, as RSRC_TAGS did. */
+/* What the ring must have: a limit with each wait, no completion lost when there are many, and
+ * sockets polled by the kernel, not by a thread each. It must also have multishot polls. These have
+ * no bit: they came with Linux 5.13, as RSRC_TAGS did. */
 #define NEEDED                                                                                     \
     (IORING_FEAT_EXT_ARG | IORING_FEAT_NODROP | IORING_FEAT_FAST_POLL | IORING_FEAT_RSRC_TAGS)
 

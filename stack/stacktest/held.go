@@ -24,7 +24,7 @@ func Guard() (stack.Guard, error) {
 }
 
 // Held returns how many stacks a test may hold at once: want, or fewer where guards take separate mappings and the
-// kernel bounds these, which it then says in the test's log.
+// kernel bounds these. Then the test's log says so.
 func Held(tb testing.TB, want int) int {
 	tb.Helper()
 	kind, err := Guard()

@@ -58,8 +58,8 @@ func TestNoMemoryForDraining(t *testing.T) {
 	})
 }
 
-// C may lack memory for control blocks and contexts at each use: for a fiber, for a root, or for the context of a root
-// that leaves by ucontext for the first time.
+// C may lack memory for control blocks and contexts at each use: for a fiber, or for a root. A root needs a context
+// when it leaves by ucontext for the first time.
 func TestNoMemoryForContext(t *testing.T) {
 	if !slices.Contains(suite.HandSwitched, fiber.Asm) {
 		t.Skip("it counts what fibers by assembly need: there is none for " + runtime.GOARCH)

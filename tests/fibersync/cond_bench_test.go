@@ -14,8 +14,8 @@ type condition interface {
 	Broadcast()
 }
 
-// BenchmarkCond measures a Signal without waiters, two fibers on one thread that wake each other by turns (an op is one
-// wake-up), and a Broadcast to ten (an op is one of the ten). The rival is sync.Cond on goroutines.
+// BenchmarkCond measures a Signal without waiters, two fibers on one thread that wake each other by turns, and a
+// Broadcast to ten. An op of the last two is one wake-up. The rival is sync.Cond on goroutines.
 func BenchmarkCond(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		benchCond(b, together, func(l sync.Locker) condition { return fibersync.NewCond(l) })

@@ -139,7 +139,7 @@ func TestCallbacksTakeFreePlaces(t *testing.T) {
 	}
 }
 
-// A blocking call that settles does not wait for room: what it starts are tasks of its scheduler.
+// A blocking call that settles does not wait for room: the functions that it starts are tasks of its scheduler.
 func TestFullSchedulerDoesNotHoldUpBlockingCalls(t *testing.T) {
 	for name, settle := range asSettled {
 		t.Run(name, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 )
 
 // BenchmarkLatch measures CountDown of a latch without waiters, Wait for an open latch, and two fibers on one thread
-// that open a latch for each other by turns (an op is one latch). The rivals run on goroutines: sync.WaitGroup for the
-// first, a channel that is closed for the others.
+// that open a latch for each other by turns. An op of the last is one latch. The rivals run on goroutines:
+// sync.WaitGroup for the first, a channel that is closed for the others.
 func BenchmarkLatch(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		b.Run("count down", func(b *testing.B) {

@@ -17,8 +17,8 @@ type waitGroup interface {
 	Wait()
 }
 
-// BenchmarkWaitGroup measures what a fiber pays for counting: Add and Done by turns (two ops), Wait when the count is
-// 0, and starting functions that only call Done, 100 before each Wait. The rival is sync.WaitGroup on goroutines.
+// BenchmarkWaitGroup measures Add and Done by turns (two ops) on a fiber, and Wait when the count is 0. It also
+// measures starting functions that only call Done, 100 before each Wait. The rival is sync.WaitGroup on goroutines.
 func BenchmarkWaitGroup(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		b.Run("count", func(b *testing.B) {

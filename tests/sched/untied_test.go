@@ -36,9 +36,9 @@ func threadOfTask(t *testing.T, s *sched.Scheduler) (thread int) {
 // fewHolders is how many goroutines look for a worker's thread that should not be idle.
 const fewHolders = 8
 
-// whileHeld calls f while a goroutine is locked to that thread, so that no worker can be tied to it. So many goroutines
-// at most hold other threads meanwhile. It returns false if none of them came to that thread: a worker may still have
-// it, or more threads are idle than goroutines were to hold.
+// whileHeld calls f while a goroutine is locked to that thread, so that no worker can be tied to it. To get there it
+// locks at most holders goroutines to a thread each. It returns false if none of them came to that thread: a worker may
+// still have it, or more threads are idle than holders.
 func whileHeld(thread, holders int, f func()) (held bool) {
 	for range holders {
 		release, held := threadtest.Hold(thread)

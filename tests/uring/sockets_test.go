@@ -145,7 +145,7 @@ func TestCloseThatLingersBlocksNoThread(t *testing.T) {
 	})
 }
 
-// Addresses equal those of package net, for each network.
+// Addresses equal the addresses of package net, for each network.
 func TestAddresses(t *testing.T) {
 	engines := uring.New(uring.Options{Driver: uring.Epoll})
 	defer func() { require.NoError(t, engines.Close()) }()

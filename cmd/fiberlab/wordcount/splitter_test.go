@@ -29,8 +29,8 @@ func split(text string, lengths []int) []string {
 	return words
 }
 
-// pieces are what borders between words and chunks can go wrong about: words, white space of one to
-// three bytes, runes that begin like it, and bytes that are no UTF-8 at all.
+// pieces try the borders between words and chunks: words, white space of one to three bytes, runes that
+// begin like white space, and bytes that are no UTF-8.
 var pieces = []string{
 	"a", "word", "é", "世界", "😀", " ", "\n", "\t", "\v", "\r\n", "\u0085", "\u00a0", "\u1680", "\u2003", "\u2028", "\u3000",
 	"\u200b", "\x85", "\xa0", "\xe2", "\xe2\x80", "\xe3\x80", "\xf0\x9f\x98", "\xff", "\x00",

@@ -168,8 +168,8 @@ func (p *pipeline) countTask(ctx context.Context, shard int) error {
 	return nil
 }
 
-// openGate opens the gate as soon as all other tasks are blocked at once: the read tasks at the gate, the
-// split tasks for chunks, the other count tasks for batches, the clock until its next tick.
+// openGate opens the gate as soon as all other tasks are blocked at once. Then the read tasks wait at the
+// gate, the split tasks for chunks, the other count tasks for batches, and the clock for its next tick.
 func (p *pipeline) openGate(ctx context.Context) {
 	for p.result.Blocked < p.result.Tasks-1 && ctx.Err() == nil {
 		sched.Yield()

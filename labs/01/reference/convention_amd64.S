@@ -1,8 +1,8 @@
 /* Lab 1 on amd64, System V ABI: a reference.
  *
- * At the first instruction of a function the return address lies at (%rsp), and the arguments beyond the sixth above it. A call
- * must be made with rsp a multiple of 16; it pushes 8 bytes, so that in a function that has pushed nothing rsp is 8 more than
- * a multiple of 16. Pushes and subtractions below add up to 8, 24, 40 ... bytes for that reason.
+ * At the first instruction of a function the return address lies at (%rsp), and the arguments beyond the sixth above
+ * it. At a call, rsp must be a multiple of 16. The call pushes 8 bytes, so in a function that has pushed nothing rsp is
+ * 8 more than a multiple of 16. For that reason pushes and subtractions below add up to 8, 24, 40 ... bytes.
  */
 #include "convention.h"
 
@@ -30,7 +30,7 @@ lab_tenth:
     ret
     .size   lab_tenth, . - lab_tenth
 
-/* rdi = function, rsi = values, rdx = count. All that is needed after a call is in registers that a call must preserve:
+/* rdi = function, rsi = values, rdx = count. Callee-saved registers hold all that is needed after a call:
  * rbx = function, r12 = the next value, r13 = how many are left, r14 = the sum. */
     .globl  lab_sum_over
     .type   lab_sum_over, @function

@@ -29,7 +29,7 @@ lab_tenth:
     ret
     .size   lab_tenth, . - lab_tenth
 
-/* x0 = function, x1 = values, x2 = count. All that is needed after a call is in registers that a call must preserve:
+/* x0 = function, x1 = values, x2 = count. Callee-saved registers hold all that is needed after a call:
  * x19 = function, x20 = the next value, x21 = how many are left, x22 = the sum. */
     .globl  lab_sum_over
     .type   lab_sum_over, %function

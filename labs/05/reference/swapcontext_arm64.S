@@ -4,9 +4,9 @@
  *
  * x0 = from, x1 = to. The signal mask stays as it is, whatever the contexts hold: that is what the
  * system calls were for. All else is as with swapcontext: what a call preserves goes to from and comes
- * from to, the control register of floating point with it, and 0 is returned. A context that
- * makecontext has made holds in x0 to x7 the arguments of its function, in x30 where that returns to,
- * and in x19 what makecontext needs in the end. Its pc and its x30 differ.
+ * from to, the control register of floating point with it, and 0 is returned. In a context that
+ * makecontext has made, x0 to x7 hold the arguments of its function, and x30 where that returns to.
+ * x19 holds what makecontext needs in the end. Its pc and its x30 differ.
  *
  *     |                  |
  *     | caller's frame   |

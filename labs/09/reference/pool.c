@@ -139,8 +139,8 @@ static bool turn(int self) {
 }
 
 void pool_notify(int self) {
-    /* The entry was pushed before it, and asleep is read after it. A deque with a lock does
-     * without, that of lab 8 does not. */
+    /* The entry was pushed before the fence, and asleep is read after it. A deque with a lock needs
+     * no fence here, but the deque of lab 8 does. */
     atomic_thread_fence(memory_order_seq_cst);
     wake(1 - self);
 }

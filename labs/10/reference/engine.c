@@ -110,7 +110,7 @@ static void finish(struct request *r, int result) {
     work.over(work.arg, done > 0 ? (int)done : result);
 }
 
-/* Handles a completion. That of a cancel has the number 0, and finds no request. */
+/* Handles a completion. The completion of a cancel has the number 0, and finds no request. */
 static void complete(struct ring_completion c) {
     struct request *r = find(c.number);
 

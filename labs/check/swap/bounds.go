@@ -59,7 +59,7 @@ func (l *leg) whereabouts(address uint64) string {
 }
 
 // ofThread is a store to a thread-local variable of amd64, in the syntax of the disassembler: the variable is the last
-// operand, or one of those of xchg. A comparison has one as its last operand, too, and stores nothing.
+// operand, or any operand of xchg. A comparison may have one as its last operand, too, but stores nothing.
 var (
 	ofThread = regexp.MustCompile(
 		`^(?:(?:pop|inc|dec|neg|not)\S* |.*, )%[fg]s:[^%,]*(?:\([^)]*\))?$|^xchg\S* .*%[fg]s:`,

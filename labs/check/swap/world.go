@@ -115,7 +115,7 @@ func (w *world) prepare(ctx context.Context, f *fiber) error {
 	return err
 }
 
-// regions are watched in the switch from one fiber to another. Their order is that of the constants.
+// regions are watched in the switch from one fiber to another. They stand in the order of the constants.
 func (w *world) regions(from, to *fiber) []record.Region {
 	region := func(name string, at uint64, size int, stack bool) record.Region {
 		return record.Region{Name: name, Address: record.Word(at), Initial: make([]byte, size), Stack: stack}

@@ -106,7 +106,7 @@ func (w *world) call(p *party, function string, args ...uint64) error {
 	return err
 }
 
-// draw sets those of the registers that may have any value.
+// draw sets each of the named registers that may have any value.
 func (w *world) draw(regs machine.Registers, names []string) {
 	a := w.Arch()
 	for _, name := range names {

@@ -89,7 +89,7 @@ void *map_memory(size_t size) {
     return p;
 }
 
-/* Maps the region of map_memory, with the engine at its start, and that of malloc behind it. */
+/* Maps the region of map_memory, with the engine at its start, and malloc's region behind it. */
 static void map_runtime(void) {
     engine = map_program(RUNTIME_REGION + HEAP_REGION);
     run = (struct run *)(engine + 1);

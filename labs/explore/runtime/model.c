@@ -8,7 +8,7 @@
  *
  * **Happens-before.** A store with release carries the view of its thread; a load with acquire
  * takes it over. A release fence sets the view that later relaxed stores carry, an acquire fence
- * takes over what earlier relaxed loads found. Release sequences are those of C11: a store carries
+ * takes over what earlier relaxed loads found. Release sequences are as in C11: a store carries
  * what earlier stores of its thread to the object carry (thread_view). A read-modify-write carries
  * also what the store before it carries.
  *

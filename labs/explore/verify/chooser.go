@@ -2,8 +2,8 @@ package verify
 
 import "math/rand/v2"
 
-// chooser makes the decisions of one schedule. Those of the first, and of every fourth after it, have at most 0, 1 or 2
-// preemptions, since most faults need no more. In the others any thread may go on at any step.
+// chooser makes the decisions of one schedule. The first four schedules, and every fourth one after them, have at most
+// 0, 1 or 2 preemptions, since most faults need no more. In the others any thread may go on at any step.
 type chooser struct {
 	random   *rand.Rand
 	bounded  bool

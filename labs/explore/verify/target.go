@@ -12,8 +12,8 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// target is what is known of the program before it runs. The runtime is told from the submission by the folder in
-// which its sources were compiled: that of the file which defines main.
+// target is what is known of the program before it runs. The runtime was compiled in one folder, which is found by the
+// source file that defines main. The submission was compiled elsewhere.
 type target struct {
 	program   *machine.Program
 	test      uint64            // explore_test

@@ -4,9 +4,9 @@
 // and write them, print a result of its own, or end the process. So what the process says is evidence, and no verdict.
 // This package makes a verdict. It starts the same executable under package machine and stops it at each function of
 // the runtime that the program calls: the compiler's marks, the calls of explore.h, malloc. None of these functions
-// runs. The verifier reads the arguments from the registers, decides which thread goes on and what a load returns, does
-// the effect itself and sets the program counter to the return address. It keeps clocks, histories and the heap in its
-// own memory, so there is no report that could be forged: the program can only do what it does.
+// runs. The verifier reads the arguments from the registers, and decides which thread goes on and what a load returns.
+// It does the effect itself and sets the program counter to the return address. It keeps clocks, histories and the heap
+// in its own memory, so there is no report that could be forged: the program can only do what it does.
 //
 // Then the program's own runtime follows the same decisions (runtime/follow.c), and must claim the same steps. So a
 // program that behaves otherwise when it is watched is found out.

@@ -48,8 +48,8 @@ func random() (*rand.Rand, uint64) {
 	return rand.New(rand.NewPCG(seed, 0)), seed
 }
 
-// Streams come in order, whatever the sizes of writes and reads, with pauses of the reader that fill its inbox, and
-// with reads that are large enough to go past it.
+// Streams come in order, whatever the sizes of writes and reads. Some pauses of the reader fill its inbox, and some
+// reads are large enough to go past it.
 func TestInboxKeepsStreams(t *testing.T) {
 	for _, buffers := range []int{-1, 4, 0} {
 		options := uring.Options{Buffers: buffers}

@@ -19,7 +19,7 @@ void body(void *root) {
     descend(3, root);
 }
 
-/* Its frame lies between those of Go. */
+/* Its frame lies between frames of Go. */
 void wait_in_c(void *mutex) {
     volatile int here = 7;
     withdraw(mutex);

@@ -47,9 +47,9 @@ void lab_keep_16(lab_stranger_function *stranger, void *address) {
     memcpy(address, bytes, sizeof bytes);
 }
 
-/* The registers that a call keeps are saved by the compiler, since the assembly says that it
- * changes them; rbp (on arm64 x29) it cannot say, so that one is saved here. What is needed after
- * the call lies on the stack. */
+/* The compiler saves the registers that a call keeps, since the assembly says that it changes them.
+ * It cannot say so of rbp (on arm64 x29), which is saved here. The stack holds what is needed after
+ * the call. */
 #if defined(__x86_64__)
 void lab_observe(lab_stranger_function *stranger, const struct lab_registers *before,
                  struct lab_registers *after) {

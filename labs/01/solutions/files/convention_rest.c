@@ -5,8 +5,8 @@ void *lab_return_address(void) {
     return __builtin_return_address(0);
 }
 
-/* The frame address is where the frame pointer of the caller is saved, at the lower end of 16
- * bytes: on amd64 with the return address above it, on arm64 with x30. */
+/* The caller's frame pointer is saved at the frame address. It is the lower half of 16 bytes: above
+ * it lies the return address on amd64, and x30 on arm64. */
 void *lab_stack_after_return(void) {
     return (char *)__builtin_frame_address(0) + 16;
 }

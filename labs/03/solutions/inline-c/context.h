@@ -1,6 +1,6 @@
-/* The compiler saves what an asm statement says that it changes. What is left is where the stack
- * is and where to go on; x29 and x19, which no list of changed registers may name or which the
- * entry needs, are kept by hand. */
+/* The compiler saves what an asm statement says that it changes. The swap saves the rest by hand:
+ * the stack pointer, where to go on, and x29, which no list of changed registers may name. It also
+ * saves x19 and x20, which the entry needs. */
 #ifndef CONTEXT_H
 #define CONTEXT_H
 

@@ -1,7 +1,7 @@
-/* One word has a bit for each thing that has happened to a future. Each is set
- * once, and what the word was before says who has to do what: who set CLAIMED
- * decides, who set ENDED finds a waiter or none, and who set the second of
- * UNQUEUED and DROPPED frees it. */
+/* One word has a bit for each thing that has happened to a future. Each bit is set once,
+ * and the old word says who does what. The caller that sets CLAIMED decides what becomes of
+ * the task. The worker that sets ENDED wakes the waiter, if there is one. Whichever call
+ * sets the second of UNQUEUED and DROPPED frees the future. */
 #include <stdatomic.h>
 
 #include "forkjoin.h"

@@ -1,4 +1,4 @@
-/* No list but that of all fibers of a worker: each says in one word what it
+/* A worker has one list, of all its fibers. Each fiber says in one word what it
  * does, and the worker looks for one that can go on. */
 #include <explore.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
-/* No deque of lab 8, and one lock for all: the tasks of a worker are a list
- * with links in both directions, so that a future that is got or given back
- * leaves it from the middle. Status and list change under the same lock. So no
- * entry outlives its future, and nobody counts holders. */
+/* One lock for all, and no deque of lab 8. The tasks of a worker are a list
+ * with links in both directions. So a future that is got or given back leaves
+ * it from the middle. Status and list change under the same lock. So no entry
+ * outlives its future, and holders are not counted. */
 #include <explore.h>
 
 #include "forkjoin.h"

@@ -1,6 +1,6 @@
-/* One lock for the pool. A worker that lies down counts the tokens that it was
- * given: whoever has something for it adds one, asleep or not, and a worker
- * with a token looks again. The ready fibers are a queue. */
+/* One lock for the pool. A worker counts its calls: a thread that has something for it adds
+ * one, whether the worker sleeps or not. A worker that was called since its last look does
+ * not sleep, but looks again. The ready fibers are a queue. */
 #include <explore.h>
 #include <stddef.h>
 

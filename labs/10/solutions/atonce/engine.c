@@ -1,5 +1,5 @@
-/* What is begun or cancelled goes into the submission queue at once. What finds no room there waits
- * in a ring of entries, which holds requests, their rests and their cancels in one order.
+/* Requests and cancels go into the submission queue at once. An entry that finds no room waits in a
+ * ring, which keeps requests, their remainders and their cancels in one order.
  *
  * A request that is tried again, and then cancelled, is cancelled by the kernel, too: its cancel is
  * behind it in the same order. So no request ends without a completion. */

@@ -1,10 +1,10 @@
 /* The work-stealing deque of Chase and Lev, with the memory orders of Lê and others.
  *
- * From D. Chase and Y. Lev, "Dynamic Circular Work-Stealing Deque", SPAA 2005; the orders are those
- * of N. M. Lê, A. Pop, A. Cohen and F. Zappa Nardelli, "Correct and Efficient Work-Stealing for
- * Weak Memory Models", PPoPP 2013. The faults: -DNO_TAKE_FENCE, -DNO_STEAL_FENCE and
- * -DNO_PUSH_FENCE leave a fence out. -DRELAXED_STEAL lets the thief load bottom without acquire.
- * -DNO_CAS lets the owner take the last item without asking. */
+ * From D. Chase and Y. Lev, "Dynamic Circular Work-Stealing Deque", SPAA 2005. The orders come from
+ * N. M. Lê, A. Pop, A. Cohen and F. Zappa Nardelli, "Correct and Efficient Work-Stealing for Weak
+ * Memory Models", PPoPP 2013. The faults: -DNO_TAKE_FENCE, -DNO_STEAL_FENCE and -DNO_PUSH_FENCE
+ * leave a fence out. -DRELAXED_STEAL lets the thief load bottom without acquire. -DNO_CAS lets the
+ * owner take the last item without asking. */
 #include <explore.h>
 #include <stdatomic.h>
 #include <stdbool.h>

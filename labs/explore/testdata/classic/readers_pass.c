@@ -1,11 +1,11 @@
 /* Readers and writers: readers that pass a waiting writer.
  *
  * In the first solution of Courtois, Heymans and Parnas (see readers_writers.c) a reader enters
- * while another one reads, so two readers by turns keep a writer out for ever. The remedy is a
- * turnstile: A. B. Downey, "The Little Book of Semaphores" (2005), section 4.2.3. A waiting writer
- * holds it, and no other reader begins to enter. "For ever" is no schedule that can be tried. What
- * is tried is the bound: only readers that were on their way in pass the writer, each once. With
- * -DNO_TURNSTILE one passes it twice. */
+ * while another one reads, so two readers by turns can starve a writer. The remedy is a turnstile:
+ * A. B. Downey, "The Little Book of Semaphores" (2005), section 4.2.3. A waiting writer holds it,
+ * and no other reader begins to enter. No schedule that can be tried starves a writer without end.
+ * So the test tries the bound: only readers that were on their way in pass the writer, each once.
+ * With -DNO_TURNSTILE one passes it twice. */
 #include <explore.h>
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  *
  * From H.-J. Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", MSPC 2012,
  * figure 6, which shows which fences are needed. The faults: -DNO_READER_FENCE and
- * -DNO_WRITER_FENCE leave one out, -DRELAXED_BEGIN lets the reader begin with a relaxed load,
- * -DRELAXED_END lets the writer end with a relaxed store, -DPLAIN has data that are not atomic. */
+ * -DNO_WRITER_FENCE leave one out. -DRELAXED_BEGIN lets the reader begin with a relaxed load, and
+ * -DRELAXED_END lets the writer end with a relaxed store. -DPLAIN has data that are not atomic. */
 #include <explore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
