@@ -43,7 +43,7 @@ func newStealing(workers []*Worker) *stealing {
 
 // inARow is how many tasks from outside go to the same worker, before the next worker has its turn. A submitter that
 // fills one queue leaves the other workers the cache lines of theirs.
-const inARow = 32
+const inARow = 64
 
 // submit implements policy. The task goes to a worker that spins, else to one that sleeps. If there is none, a worker's
 // task goes into its own queue, or to its nextInRotation if that is just being woken. Other tasks go to the workers in
@@ -103,7 +103,7 @@ func (p *stealing) nextInRotation(caller *Worker) *Worker {
 func (p *stealing) next(w *Worker) (runnable, bool) {
 	q := p.queues[w.id]
 	r, ok := q.pop()
-	if ok && !q.empty() && p.idle.AnyIdle() {
+	if ok && p.idle.AnyIdle() && !q.empty() {
 		p.idle.WakeSleeper()
 	}
 	return r, ok
