@@ -192,7 +192,7 @@ func pause(step clock.Instant, news, over <-chan struct{}) bool {
 
 // describe reports which of the fibers are blocked without a deadline.
 func describe(fibers []*Fiber) (list []FiberReport) {
-	slices.SortFunc(fibers, func(a, b *Fiber) int { return cmp.Or(a.maker.id-b.maker.id, a.id-b.id) })
+	slices.SortFunc(fibers, func(a, b *Fiber) int { return cmp.Or(a.maker.id-b.maker.id, int(a.id-b.id)) })
 	names := make(map[uintptr]string) // of fibers that may hold what others wait for
 	for _, f := range fibers {
 		names[uintptr(f.self.Load())] = fmt.Sprintf("worker %d fiber %d", f.maker.id, f.id)
@@ -206,7 +206,7 @@ func describe(fibers []*Fiber) (list []FiberReport) {
 		if traces == nil { // not before, since it stops the program
 			traces, _ = report.Traces()
 		}
-		b := FiberReport{Worker: f.maker.id, Fiber: f.id, Task: task}
+		b := FiberReport{Worker: f.maker.id, Fiber: int(f.id), Task: task}
 		b.Stack, b.Call = report.WaitIn(traces[f.goroutine].Frames())
 		if waits != nil {
 			what, holder := waits.Awaited()

@@ -94,7 +94,7 @@ func (w *Worker) passTasks() {
 // addIdle adds a new fiber to the idle ones, or returns why none can be made.
 func (w *Worker) addIdle() error {
 	s := w.scheduler
-	f := &Fiber{maker: w, record: w.record, id: int(w.made.load()) + 1}
+	f := &Fiber{maker: w, record: w.record, id: int32(w.made.load()) + 1}
 	f.message.Value = ofFiber(f)
 	f.worker.Store(w)
 	if !w.sharesFibers() {
@@ -150,7 +150,7 @@ type registry struct {
 func (r *registry) add(f *Fiber) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f.index = len(r.fibers)
+	f.index = int32(len(r.fibers))
 	r.fibers = append(r.fibers, f)
 }
 

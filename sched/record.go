@@ -83,7 +83,7 @@ func (f *Fiber) recordEvent(kind Kind, text string) {
 // fillIn says when e happens, to which fiber, and where.
 func (f *Fiber) fillIn(e *Event) {
 	e.At, e.Worker, e.By = time.Duration(clock.Now()), f.worker.Load().id, -1
-	e.Maker, e.Fiber = f.maker.id, f.id
+	e.Maker, e.Fiber = f.maker.id, int(f.id)
 	if name := f.name.Load(); name != nil {
 		e.Task = *name
 	}
@@ -132,7 +132,7 @@ func (f *Fiber) recordChange(old, next word, why Why) bool {
 func (f *Fiber) addDetails(e *Event) {
 	if e.Why == WhyNotify {
 		if by := Current(); by != nil && by.maker.scheduler == f.maker.scheduler {
-			e.By, e.ByFiber = by.maker.id, by.id
+			e.By, e.ByFiber = by.maker.id, int(by.id)
 		}
 	}
 	if e.Why == WhyWait {

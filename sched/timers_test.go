@@ -177,7 +177,7 @@ func TestAnyWorkerExpiresWhatIsDue(t *testing.T) {
 		s := w.scheduler
 		fibers := []*Fiber{f}
 		for id := 1; id < 6; id++ {
-			g := &Fiber{maker: w, id: 5 + id}
+			g := &Fiber{maker: w, id: int32(5 + id)}
 			g.worker.Store(s.workers[id%3])
 			g.word.Store(uint64(Running))
 			fibers = append(fibers, g)
@@ -214,7 +214,7 @@ func newTimersModel(t *testing.T, seed uint64, workers, fibers int) *timersModel
 	w, _ := plantedWith(t, Config{Workers: workers, Policy: RoundRobin})
 	m := &timersModel{t: t, random: rand.New(rand.NewPCG(seed, uint64(workers))), workers: w.scheduler.workers}
 	for id := range fibers {
-		f := &Fiber{maker: w, id: id}
+		f := &Fiber{maker: w, id: int32(id)}
 		f.word.Store(uint64(Running))
 		m.idle = append(m.idle, f)
 	}
