@@ -64,7 +64,7 @@ func (s *Scheduler) closeWithin(ctx context.Context, limit time.Duration) error 
 
 // mayClose returns nil if the caller may close s, or else the error of Close that says why not.
 func (s *Scheduler) mayClose() error {
-	w := s.homeOf(Current())
+	w := s.insideOf(Current())
 	switch {
 	case isClosed(s.over):
 		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, errClosedBefore)
@@ -171,8 +171,8 @@ func (s *Scheduler) admitOutside() {
 	s.closing.Store(false)
 }
 
-// closeQueues closes all queues, so calls of Enqueue that began before Close can queue nothing. v has found that the
-// scheduler is over. If anything has changed since v, it opens the queues again and returns false.
+// closeQueues closes all queues and returns true: calls of Enqueue from outside that began before step 1 of close then
+// queue nothing. v is a survey that is over. If anything has changed since v, it opens the queues and returns false.
 func (s *Scheduler) closeQueues(v survey) bool {
 	closed := true
 	s.policy.setClosed(true)

@@ -28,7 +28,7 @@ type Config struct {
 	// for reports, and for threads that workers keep: "NAME-w0", or "NAME-g0w0" in several groups; default "scheduler"
 	Name      string
 	Workers   int           // multi-threaded workers, each with a thread; see KeepThreads. 0 is allowed
-	Policy    Policy        // where what is ready waits, and what runs next
+	Policy    Policy        // where tasks and ready fibers are queued, and what runs next
 	Groups    Groups        // how policy Group lays out the workers
 	Backend   fiber.Backend // what switches the fibers
 	StackSize int           // bytes of C stack a fiber; see fiber.Config. A worker's main fiber has its thread's
@@ -52,8 +52,8 @@ type Config struct {
 
 	GuardPages int // pages below each C stack that cannot be touched; see fiber.Config
 
-	// Initializer runs first on each multi-threaded worker's thread, but after Device, given the worker's number. All
-	// workers call it at the same time. It may schedule tasks, and wait, as a task does; Get returns the scheduler.
+	// Initializer runs on each multi-threaded worker's thread, after Device and before tasks, with the worker's number.
+	// All workers call it at the same time. It may schedule tasks, and wait, as a task does; Get returns the scheduler.
 	Initializer func(worker int)
 
 	// Device makes the device that a multi-threaded worker sleeps in, and polls. If Device is nil, or returns nil, the
@@ -66,7 +66,7 @@ type Config struct {
 	// the task's stack; the worker then goes on. If it is nil, a panic ends the program with the task's stack.
 	Panicked func(value any, stack []byte)
 
-	// Exhausted is called on a worker's thread when the worker has no fiber to run while its next task waits, and can
+	// Exhausted is called on a worker's thread when the worker needs a fiber, to go on if its next task blocks, and can
 	// make none: no memory is left, say. It is called once for each such shortage, and must not block or panic.
 	// The worker begins no task then, tries again every millisecond, and runs fibers that are ready. Other workers may
 	// take its tasks, but not SameThread ones. If Exhausted is nil, one line goes to stderr, once.

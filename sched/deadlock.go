@@ -123,7 +123,7 @@ type deadlockJudge struct {
 	limit   clock.Instant
 	more    clock.Instant // how much longer than the limit it must be stuck
 	stillness[survey]
-	reported survey // when the last deadlock was reported
+	reported survey // of the last deadlock that was reported
 }
 
 // report makes a survey, and calls to(deadlock) if judge finds one, but only once for equal surveys.

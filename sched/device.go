@@ -34,13 +34,13 @@ type Device interface {
 	Close() error
 }
 
-// leastBetweenPolls is how many tasks a worker runs at least, or times mostResumed fibers, before it asks its device,
-// while it has some that can run. The requests that they make go to the device in one batch.
+// leastBetweenPolls is how often at least a busy worker polls until it polls its device, too. It polls after each task,
+// at each Yield, and after mostResumed ready fibers or fewer. So requests go to the device in batches.
 const leastBetweenPolls = 4
 
-// pollDevice polls the worker's device once a round. The worker calls it each time it polls. A round has as many of
-// these calls as fibers are ready when it begins, and leastBetweenPolls at least. A worker that has nothing to run does
-// not poll its device: it goes on to Wait, which submits and collects in one step.
+// pollDevice polls the device in one call of each round; Worker.poll calls it. A round has as many calls as fibers were
+// ready when it began, and leastBetweenPolls at least. A worker that has nothing to run does not poll its device here:
+// it goes on to Wait, which submits and collects in one step.
 func (w *Worker) pollDevice() {
 	o := &w.local
 	if o.round--; o.round > 0 || o.ready.Empty() && !w.hasTask() {

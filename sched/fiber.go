@@ -39,7 +39,7 @@ type Fiber struct {
 	home   *Worker       // the only worker that may run it; nil: any, as the policy says
 	token  atomic.Uint32 // 1: it has been unparked before it parked
 
-	// The owner of the stack changes these, but neither record nor timer.position. Others read some while the fiber is
+	// The owner of the stack changes these, except record and timer.position. Others read some while the fiber is
 	// blocked or Queued.
 	told       uint8          // what its hook knows: notTold, inHook or told
 	groupLocal bool           // its present task is GroupLocal
@@ -205,9 +205,9 @@ func (s *Scheduler) workerOf(f *Fiber) *Worker {
 	return nil
 }
 
-// homeOf returns the worker that runs the caller or, if the caller runs a blocking call, the worker of the task that
+// insideOf returns the worker that runs the caller or, if the caller runs a blocking call, the worker of the task that
 // has made it. If that is no worker of s, it returns nil. The caller runs on f, or on no fiber if f is nil.
-func (s *Scheduler) homeOf(f *Fiber) *Worker {
+func (s *Scheduler) insideOf(f *Fiber) *Worker {
 	if w := s.workerOf(f); w != nil {
 		return w
 	}

@@ -31,7 +31,7 @@ const (
 	DefaultRunQueue   = 1 << 16 // tasks that wait to begin
 )
 
-// round is how many looks of a worker there are to one that goes to the other queue first.
+// round is how many looks of a worker at its two queues make a round. One look of each begins at the other queue.
 const round = 8
 
 // GroupMode says into which queue a worker of a group puts tasks and fibers, and which queue a worker looks at first.
@@ -92,9 +92,9 @@ type GroupStats struct {
 }
 
 // stats reads what g has counted. No worker stops for it: the counts may be of slightly different moments.
-func (g *group) stats(number int) GroupStats {
+func (g *group) stats() GroupStats {
 	s := GroupStats{
-		Group: number, Workers: len(g.workers),
+		Group: g.number, Workers: len(g.workers),
 		NoWorker: g.none.Load(), Spinners: g.idle.Spinners.Load(), Sleepers: g.idle.Sleepers.Load(),
 	}
 	for i, m := range g.members {

@@ -199,8 +199,8 @@ func waker() *idle.Word {
 	return nil
 }
 
-// mainWaits returns the main fiber if that is to wait for work instead of f, the calling fiber. Then the worker may
-// leave its thread now, which it can only do while its main fiber waits. Otherwise mainWaits returns nil.
+// mainWaits returns the main fiber if f, the calling fiber, is to switch to it for the wait: it is Idle, no deadline is
+// set, and the worker may leave its thread, as it can only while its main fiber waits. Otherwise it returns nil.
 func (w *Worker) mainWaits(f *Fiber) *Fiber {
 	o := &w.local
 	if f == o.main || o.main.load().state() != Idle || w.timers.next() != clock.Never || !w.mayLeaveThread() {

@@ -8,13 +8,13 @@ import (
 	"fiberlab/internal/release"
 )
 
-// The loop of a worker. Each of its fibers runs it while it has no task. It takes what is next: a task, to call it, or
-// another fiber, to hand the thread to it. A task that waits hands the thread on from where it waits; then another
-// fiber carries the worker on. That fiber is there before the task begins: a worker that holds none, and can make none,
-// begins no task.
+// The loop of a worker. Each fiber without a task runs it: in run or, if it is the main fiber, in dispatch. The fiber
+// takes what is next: a task, which it calls, or another fiber, to which it hands the thread. A task that blocks hands
+// the thread on, and another fiber goes on with the loop. That fiber exists before the task begins: a worker that has
+// none, and can make none, begins no task.
 
-// mostResumed is how many fibers are resumed in a row while tasks wait: fibers that wake one another without end must
-// not keep a task from being begun.
+// mostResumed is how many fibers are resumed in a row while there is a task to begin: fibers that wake one another
+// without end must not keep it from being begun.
 const mostResumed = 32
 
 // run is what each fiber but the main one does while it has no task to go on with. It returns when the fiber is not
@@ -65,9 +65,9 @@ func (w *Worker) dispatch() {
 	}
 }
 
-// take takes what the calling fiber runs next: a ready local fiber; else, in turn, a local task or what the policy has.
-// Ready local fibers come first, but not without end: see fiberIsNext. take takes nothing else unless canBegin is true:
-// then an idle fiber can run the worker when a task waits. The worker calls take on its thread.
+// take takes what the calling fiber runs or switches to next: a ready local fiber; else, in turn, a local task or what
+// the policy has. Ready local fibers come first, but not without end: see fiberIsNext. take takes nothing else unless
+// canBegin is true: an idle fiber must exist in case the task blocks. The worker calls take on its thread.
 func (w *Worker) take() (runnable, bool) {
 	w.mustRunCaller("take")
 	o := &w.local
@@ -97,7 +97,7 @@ func (w *Worker) take() (runnable, bool) {
 	return runnable{}, false
 }
 
-// takesFiber notes that w has taken f from the policy, and runs it next. A ready local fiber may follow. A local task
+// takesFiber notes that w has taken f from the policy, to run it. Then a ready local fiber may follow, and a local task
 // comes before the next entry of the policy. w calls takesFiber on its thread.
 func (w *Worker) takesFiber(f *Fiber) {
 	f.worker.Store(w)
@@ -140,7 +140,7 @@ func (w *Worker) canRun() bool {
 	return !w.local.ready.Empty() || w.hasTask() && (!w.short() || w.canBegin())
 }
 
-// pickNext returns the fiber that runs after f, the calling fiber, which is blocked or has yielded. That is a ready
+// pickNext returns the fiber that runs after f, the calling fiber, which is blocked or called Yield. That is a ready
 // fiber, which may be f, or else an idle one for a task. If there is neither, pickNext waits for work, or returns what
 // waiter returns. If Unbind gives up, it returns the main fiber; if ends is true, pick also returns that to dispatch.
 func (w *Worker) pickNext(f *Fiber) *Fiber {
@@ -183,8 +183,8 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 	}
 }
 
-// fiberForTask returns the fiber that runs next if hasTask is true. That is the policy's next entry if that is a fiber,
-// and no local task goes first; else an idle fiber, which takes the task. It returns nil if the worker is short.
+// fiberForTask returns the fiber that runs next; hasTask must be true. If no local task goes first, and the policy's
+// next entry is a fiber, it is that one; else an idle fiber, which takes the task, or nil if canBegin is false.
 func (w *Worker) fiberForTask() *Fiber {
 	if w.sharesFibers() && !(w.local.localNext && !w.local.tasks.Empty()) {
 		if f := w.scheduler.migration.nextFiber(w, false); f != nil {

@@ -99,16 +99,10 @@ func (p *groups) submit(t runnable, caller *Worker) bool {
 	if m := p.of(caller); m != nil {
 		return m.group.submit(t, m)
 	}
-	first := 0
-	if len(p.all) > 1 {
-		first = p.members[p.arrived.Add(1)%uint64(len(p.members))].group.number
+	if len(p.all) == 1 {
+		return p.all[0].submit(t, nil)
 	}
-	for i := range p.all {
-		if p.all[(first+i)%len(p.all)].submit(t, nil) {
-			return true
-		}
-	}
-	return false
+	return p.members[p.arrived.Add(1)%uint64(len(p.members))].group.submit(t, nil)
 }
 
 // submitTo is submit to the group of that number.

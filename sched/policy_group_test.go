@@ -344,7 +344,7 @@ func TestCountedWakes(t *testing.T) {
 		g.idle.BeginSleep(i)
 	}
 	count := func() [3]uint64 {
-		s := g.stats(0)
+		s := g.stats()
 		return [3]uint64{s.NoWorker, s.Spinners, s.Sleepers}
 	}
 	push := func() { assert.True(t, g.submit(ofTask(func() {}, 0), nil)) }

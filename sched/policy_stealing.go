@@ -61,18 +61,12 @@ func (p *stealing) submit(t runnable, caller *Worker) bool {
 		}
 		return true
 	}
-	first := int(p.arrived.Add(1) / inARow % uint64(len(p.workers)))
-	for i := range p.workers {
-		if p.give(p.workers[(first+i)%len(p.workers)], t) {
-			return true
-		}
-	}
-	return false
+	return p.give(p.workers[p.arrived.Add(1)/inARow%uint64(len(p.workers))], t)
 }
 
 // give puts a task into the queue of w and notifies w, or returns false if the queue is closed. If w is busy, or has
-// been notified already, give wakes a worker that sleeps to steal the task. A worker that is already being woken is not
-// enough: it may find tasks in its own queue, and then steals nothing.
+// been notified already, give wakes a sleeping worker, which then steals the task. A worker that is already being woken
+// is not enough: it may find tasks in its own queue, and then steals nothing.
 func (p *stealing) give(w *Worker, t runnable) bool {
 	if !p.queues[w.id].push(t, false) {
 		return false
@@ -98,8 +92,8 @@ func (p *stealing) nextInRotation(caller *Worker) *Worker {
 	return p.workers[q.rotation]
 }
 
-// next implements policy: it takes the oldest task of w's queue. If more are left, it wakes a worker that sleeps to
-// steal them. A caller that queues a task here later finds w busy, and wakes a worker.
+// next implements policy: it takes the oldest task of w's queue. If more are left, it wakes a sleeping worker, which
+// steals them. A caller that queues a task here later finds w busy, and wakes a worker.
 func (p *stealing) next(w *Worker) (runnable, bool) {
 	q := p.queues[w.id]
 	r, ok := q.pop()
@@ -125,8 +119,8 @@ func (p *stealing) setClosed(closed bool) {
 	}
 }
 
-// found implements policy: it wakes another worker if a task waits, and w will not begin it next. A thread may have
-// brought it and woken w alone. It waits at another worker that is not just being woken; or at w, if w is short, or has
+// found implements policy: it wakes another worker if a task waits that w does not begin next, since its submitter may
+// have woken w alone. Such a task is at another worker that is not just being woken, or at w if w is short or has
 // something local to run first. Otherwise w begins its first task now, and next wakes a worker for the rest.
 func (p *stealing) found(w *Worker) {
 	if !p.idle.AnyIdle() {

@@ -43,8 +43,8 @@ var newFiber = fiber.New
 // retryPause is how long a worker that could make no fiber waits until it tries again.
 const retryPause = time.Millisecond
 
-// canBegin reports whether the worker can begin a task: it needs an idle fiber that can run it when the task waits. If
-// it has none, canBegin makes one. If that fails, the worker is short: it leaves tasks where they are, and runs ready
+// canBegin reports whether the worker can begin a task. It needs an idle fiber, to take over if the task blocks; if it
+// has none, canBegin makes one. If that fails, the worker is short: it leaves tasks where they are, and runs ready
 // fibers. canBegin then wakes another worker for tasks that others can take. The worker calls it on its thread.
 func (w *Worker) canBegin() bool {
 	o := &w.local
@@ -103,7 +103,7 @@ func (w *Worker) addIdle() error {
 	var err error
 	f.fiber, err = newFiber(fiber.Config{
 		Name: f.String(), Backend: s.cfg.Backend, StackSize: s.cfg.StackSize, GuardPages: s.cfg.GuardPages,
-	}, f.main)
+	}, f.body)
 	if err != nil {
 		return err
 	}
@@ -114,9 +114,9 @@ func (w *Worker) addIdle() error {
 	return nil
 }
 
-// main is the body of every fiber that a worker makes. When it returns, the main fiber of the worker gets the
+// body is the function of every fiber that a worker makes. When it returns, the main fiber of the worker gets the
 // thread, and hands it on to the current one.
-func (f *Fiber) main() {
+func (f *Fiber) body() {
 	f.goroutine = fiber.GoroutineNumber()
 	f.self.Store(uint64(fiber.Self()))
 	f.residue = fiber.ResidueHere()
@@ -170,8 +170,8 @@ func (r *registry) list(w *Worker) []*Fiber {
 	return slices.DeleteFunc(slices.Clone(r.fibers), func(f *Fiber) bool { return w != nil && f.worker.Load() != w })
 }
 
-// mostEnded is how many fibers that have ended a worker keeps. To drop an identity
-// is a round trip to another goroutine, once for all that are closed together.
+// mostEnded is how many fibers may have ended before the worker closes them. To drop their identities takes one round
+// trip to another goroutine, however many are closed together.
 const mostEnded = 128
 
 // closeFibers is replaced by tests.

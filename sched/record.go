@@ -36,7 +36,7 @@ type Event struct {
 	Maker    int           // the number of the worker that has made the fiber
 	Fiber    int           // its number among those of its maker; 0 is the fiber that its thread began with
 	Task     string        // the name of the task that the fiber runs, if it has one
-	By       int           // the number of a worker; less than 0: no fiber of the scheduler has done it
+	By       int           // the worker that made ByFiber; in the Woken kinds, that runs the waker; below 0: none
 	ByFiber  int           // the number of a fiber among those that By has made
 	Text     string
 }

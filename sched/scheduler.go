@@ -69,9 +69,9 @@ func New(cfg Config) (*Scheduler, error) {
 	return s, nil
 }
 
-// MaxWorkers is how many workers a program may have when New has made more, in all schedulers, with bound goroutines.
-// Each needs a thread. Go ends a program that has 10,000 threads (debug.SetMaxThreads), and blocking calls need some as
-// well.
+// MaxWorkers limits the workers of a program, with bound goroutines: New fails if all schedulers would have more. Bind
+// does not look at it. Each worker needs a thread. Go ends a program that has 10,000 threads (debug.SetMaxThreads), and
+// blocking calls need some as well.
 const MaxWorkers = 8000
 
 // workersTaken is how many workers the program has, in all its schedulers, with goroutines that are bound.

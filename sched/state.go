@@ -70,7 +70,7 @@ func mayGo(from, to State, why Why) bool {
 //	Yielded, Waiting      no party, if the fiber may migrate; else its home. A waker makes it Queued
 //	    unpublished       the fiber, or the fiber that its worker has switched to: its registers are not saved yet
 //	Queued                the queue that it is in, later the worker that has taken it out
-//	    unpublished       the fiber, as above: it has yielded, and is in no queue yet
+//	    unpublished       the fiber, as above: it called Yield, and is in no queue yet
 //
 // Wakers do not own the stack. They change the word of a blocked fiber by compare-and-swap: of several that want to end
 // one wait, one succeeds. A late one, such as the timer of the wait before, finds another number and does nothing. If
@@ -141,7 +141,7 @@ func (f *Fiber) checkedSwap(old, next word, why Why) bool {
 	return f.mark(old, next)
 }
 
-// publish lets other workers enter f, whose registers are saved now. If f has yielded or has been notified, publish
+// publish lets other workers enter f, whose registers are saved now. If f called Yield or has been notified, publish
 // delivers it to a queue. The worker has switched from f to another fiber, which calls publish.
 func (f *Fiber) publish() {
 	for !f.queueIfNotified() {
@@ -172,8 +172,8 @@ func (f *Fiber) queueIfNotified() bool {
 	return true
 }
 
-// mayGoOn reports whether f, the calling fiber, can continue without a switch. It can if it is unpublished, and has
-// yielded or been notified. If it has been notified, mayGoOn makes it Queued. The worker must not have switched from f.
+// mayGoOn reports whether f, the calling fiber, can continue without a switch. It can if it is unpublished, and
+// called Yield or has been notified. If it has been notified, mayGoOn makes it Queued. The worker must still run f.
 func (f *Fiber) mayGoOn() bool {
 	return f.queueIfNotified() || f.load()&(stateMask|unpublished) == word(Queued)|unpublished
 }

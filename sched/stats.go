@@ -10,7 +10,7 @@ import (
 	"fiberlab/internal/release"
 )
 
-// Stats counts what a scheduler's workers have done, and what they hold. Blocked also counts fibers that have yielded.
+// Stats counts what a scheduler's workers have done, and what they hold. Blocked also counts fibers that called Yield.
 type Stats struct {
 	Tasks  uint64 // begun
 	Stolen uint64 // taken over from another worker's queue, or from that of another scheduling group
@@ -32,10 +32,10 @@ type Stats struct {
 type WorkerStats struct {
 	Worker   int    // its number
 	Tasks    uint64 // begun
-	Switches uint64 // of its thread to a fiber
+	Switches uint64 // how often a fiber became Running on it, even if that continued without a switch
 	// taken over from queues of other workers or of other scheduling groups: tasks, and fibers that migrate
 	Stolen uint64
-	Sleeps uint64        // of its thread, since there was nothing to do
+	Sleeps uint64        // how often it slept, on its thread or as a goroutine
 	Busy   time.Duration // it had something to run; its thread may have had no processor then
 	Idle   time.Duration // it looked for work or slept
 }
@@ -69,8 +69,8 @@ func (s *Scheduler) Stats() Stats {
 	}
 	sum.Fibers, sum.Blocked = int(fibers), int(blocked)
 	if p, ok := s.policy.(*groups); ok {
-		for number, g := range p.all {
-			sum.Groups = append(sum.Groups, g.stats(number))
+		for _, g := range p.all {
+			sum.Groups = append(sum.Groups, g.stats())
 		}
 	}
 	if s.room != nil {
@@ -93,7 +93,7 @@ func (c *counter) add(n uint64) { release.Store(&c.n, c.n.Load()+n) }
 func (c *counter) load() uint64 { return c.n.Load() }
 
 // counts is what a worker's thread counts. Where fibers migrate, blocked and waiting have a meaning only as sums over
-// all workers. blocked also counts a fiber that has yielded, until it is resumed.
+// all workers. blocked also counts a fiber that called Yield, until it is resumed.
 type counts struct {
 	tasks, switches, stolen, sleeps counter
 

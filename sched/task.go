@@ -119,9 +119,9 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 		return fmt.Errorf("sched: enqueue: %w", ErrNotBound)
 	}
 	caller := s.workerOf(from)
-	home := caller // to whose task the caller belongs
-	if home == nil {
-		home = s.homeOf(from)
+	inside := caller // the worker in whose task the caller is; nil: it is in none
+	if inside == nil {
+		inside = s.insideOf(from)
 	}
 	pinned := to.kind != onWorker && t.Flags&SameThread != 0
 	switch {
@@ -137,14 +137,14 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 		return s.refuse(to, ErrSameThread)
 	case pinned && caller == nil:
 		return s.refuse(to, ErrNotBound)
-	case s.closed.Load() || home == nil && s.closing.Load():
+	case s.closed.Load() || inside == nil && s.closing.Load():
 		return s.refuse(to, ErrClosed)
-	case home == nil && len(s.workers) == 0:
+	case inside == nil && len(s.workers) == 0:
 		return s.refuse(to, ErrNoWorkers)
 	}
 	j := newEntry(t)
 	if s.room != nil {
-		if err := s.admit(ctx, home != nil); err != nil {
+		if err := s.admit(ctx, inside != nil); err != nil {
 			return s.refuse(to, err)
 		}
 		caller = s.workerOf(from) // the fiber may have migrated
@@ -152,8 +152,8 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 	if to.kind == onWorker {
 		j.flags |= SameThread
 	}
-	for !s.queue(j, to, pinned, caller, home) {
-		if home == nil || len(s.workers) == 0 || s.closed.Load() {
+	for !s.queue(j, to, pinned, caller, inside) {
+		if inside == nil || len(s.workers) == 0 || s.closed.Load() {
 			if s.room != nil {
 				s.room.Give()
 			}
@@ -165,16 +165,15 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 }
 
 // queue queues a task at that target. A pinned task goes to caller. Without multi-threaded workers, each task goes to
-// home. See enqueue for the two. It returns false if the queue is closed. Any thread may call it.
-func (s *Scheduler) queue(j runnable, to target, pinned bool, caller, home *Worker) bool {
+// inside. See enqueue for the two. It returns false if the queue is closed. Any thread may call it.
+func (s *Scheduler) queue(j runnable, to target, pinned bool, caller, inside *Worker) bool {
 	switch {
 	case to.kind == onWorker:
 		return s.workers[to.number].keep(j, caller)
-	case pinned || len(s.workers) == 0 && caller != nil:
-		caller.pushTask(j)
-		return true
+	case pinned:
+		return caller.keep(j, caller)
 	case len(s.workers) == 0:
-		return home.keep(j, nil)
+		return inside.keep(j, caller)
 	case to.kind == inGroup:
 		if p, ok := s.policy.(*groups); ok {
 			return p.submitTo(to.number, j, caller)

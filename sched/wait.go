@@ -173,9 +173,9 @@ func (f *Fiber) endWait(mask, want, also word, why Why) bool {
 		case !old.blocked() || old&notified != 0 || old&mask != want:
 			return false
 		case old&unpublished != 0:
-			home := f.worker.Load()
+			w := f.worker.Load()
 			if f.mark(old, old|notified|also) {
-				home.word.Notify()
+				w.word.Notify()
 				return true
 			}
 		case f.swap(old, old.in(Queued)|also, why):

@@ -89,7 +89,7 @@ func (o *stallJudge) judge() (stalls []*Stall) {
 }
 
 // waitedFor counts the blocked fibers and the tasks that only w can run. If still is true, no worker makes progress:
-// then entries of all queues that w takes from count, and one fiber if a deadline has passed. Any thread may call it.
+// then tasks includes all entries of w's queues, and fibers one more if a deadline has passed. Any thread may call it.
 func (w *Worker) waitedFor(still bool) (fibers, tasks int) {
 	tasks = w.pendingLocal()
 	if !w.sharesFibers() {
@@ -104,7 +104,7 @@ func (w *Worker) waitedFor(still bool) (fibers, tasks int) {
 	return fibers, tasks
 }
 
-// blockedStack is report.BlockedTask of the fiber that w runs.
+// blockedStack returns the stack of the task that w runs, if a call of Go blocks it, else nil. It stops the program.
 func (w *Worker) blockedStack() []runtime.Frame {
 	running := w.running.Load()
 	fibers := w.scheduler.fibers.list(w)

@@ -220,5 +220,5 @@ func rounds(full int64) int64 {
 // Go's allocator places an object of 256 bytes at the beginning of a cache line, one of 257 to 288 bytes not always.
 func TestAFiberFillsFourCacheLines(t *testing.T) {
 	require.EqualValues(t, 256, unsafe.Sizeof(Fiber{}))
-	require.LessOrEqual(t, unsafe.Offsetof(Fiber{}.since)+unsafe.Sizeof(Fiber{}.since), uintptr(64), "each wait uses these")
+	require.LessOrEqual(t, unsafe.Offsetof(Fiber{}.since)+unsafe.Sizeof(Fiber{}.since), uintptr(64), "each wait uses it")
 }

@@ -31,7 +31,7 @@ const (
 )
 
 // Worker runs tasks, on one thread and one fiber at a time: when a task blocks, its fiber keeps it, and another fiber
-// runs the worker. Config.KeepThreads says when a worker leaves its thread.
+// takes over the worker's loop. Config.KeepThreads says when a worker leaves its thread.
 type Worker struct {
 	id        int
 	name      string
@@ -100,15 +100,15 @@ func (w *Worker) Group() int {
 	return 0
 }
 
-// local belongs to a worker's thread: no other thread changes it, so it has no lock. Others leave messages in the
-// worker's mailbox. No other worker may run what is in ready and tasks: fibers whose home is this worker, SameThread
-// tasks, tasks of EnqueueOn, and tasks for a bound goroutine.
+// local belongs to a worker's thread, and has no lock: other threads leave messages in the mailbox. Methods that use it
+// are for that thread, even if their comments do not say so. No other worker may run what is in ready and tasks: fibers
+// whose home is this worker, SameThread tasks, tasks of EnqueueOn, and tasks for a bound goroutine.
 type local struct {
 	ready     queue.Queue[*Fiber]   // Queued
 	tasks     queue.Queue[runnable] // not begun
 	idle      []*Fiber              // Idle; used last in, first out
 	ended     []*fiber.Fiber        // to be closed; see reap
-	resumed   int                   // fibers of ready resumed since a task was begun, or was found not to wait; see take
+	resumed   int                   // fibers of ready resumed in a row; 0 again when a task begins or none is there
 	looking   bool                  // the worker looks for something to run, and has found nothing
 	spun      bool                  // it has spun since it last had work
 	skipped   bool                  // the policy's seek has left tasks to a worker that was just being woken
@@ -119,7 +119,7 @@ type local struct {
 	left    *Fiber // has just been left, and is to be published by the fiber that was entered
 
 	device Device // nil: none
-	round  int    // choices until it is polled; see pollDevice
+	round  int    // calls of pollDevice until it is polled
 
 	retry      clock.Instant // if not 0, the worker is short: it could make no fiber, and does not try before then
 	sameThread bool          // it has had a SameThread task, which may count on the thread; see Worker.needsThread

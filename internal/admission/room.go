@@ -83,7 +83,7 @@ func New(places, threads int, full, over error) *Room {
 }
 
 // TryTake takes a free place. It returns New's full if none is free, or if callers wait, who come first. If the room is
-// closed, it returns New's over, unless inside is true: Close refuses only callers from outside. It does not block.
+// closed, it returns New's over, unless inside is true: Close refuses no caller inside of a task. It does not block.
 func (r *Room) TryTake(inside bool) error {
 	r.mu.Lock()
 	err := r.take(inside)
@@ -111,8 +111,8 @@ func (r *Room) take(inside bool) error {
 // not block.
 func (r *Room) Exceed() { r.handOn(-1) }
 
-// Take is TryTake, but waits where that returns full. It blocks a fiber, not its thread. If until ends the wait, Take
-// returns until's error; if Close does, New's over. A deadlock report says that the caller waits for what, if not nil.
+// Take is TryTake, but waits where that returns full. It blocks the calling fiber or goroutine. If until ends the wait,
+// it returns until's error; if Close does, New's over. what, if not nil, describes the wait in deadlock reports.
 func (r *Room) Take(inside bool, until park.Until, what park.Awaited) error {
 	w := &waiter{Parker: park.Current(), inside: inside}
 	if w.Parker == nil {

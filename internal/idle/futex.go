@@ -20,10 +20,10 @@ const (
 // sleepOnThread blocks the worker's thread until futexWake, or until limit has passed; below 0 is no limit. It returns
 // at once if the word is not OnThread any more, and may return for no reason. Sleep calls it after Commit.
 //
-// A brief sleep is an ordinary system call, and keeps its P, the right to run Go code. If the call takes long, the
-// runtime's monitor takes the P away. While the monitor finds a P to take, it polls many thousand times a second. So a
-// long sleep gives its P up at once: when all Ps are idle, the monitor sleeps too. A brief sleep does not, since giving
-// up a P may wake a thread that takes it over.
+// A sleep that is expected to be brief is an ordinary system call, and keeps its P, the right to run Go code. If it
+// takes long, the runtime's monitor takes the P away. While the monitor finds a P to take, it polls many thousand times
+// a second. So any other sleep gives its P up at once: when all Ps are idle, the monitor sleeps too. A brief sleep does
+// not, since giving up a P may wake a thread that takes it over.
 func (w *Word) sleepOnThread(limit time.Duration) {
 	var timeout unsafe.Pointer
 	if limit >= 0 {

@@ -25,14 +25,14 @@ type Set struct {
 	blocks   []block
 	spinners int // workers of a block that may spin at once
 	words    []*Word
-	woken    func(i int, asleep bool) // is told of each wake-up; nil: there is none
+	woken    func(i int, asleep bool) // called by WakeOne, WakeSleeper and WakeThat; nil: there is none
 
 	_ [2]cpu.CacheLinePad
 	// A worker that spun has found work, so there is one spinner less: a worker that still spins shall wake another.
 	pending atomic.Bool
 	_       [2]cpu.CacheLinePad
 
-	Spinners, Sleepers atomic.Uint64 // workers that were woken while they spun, and while they slept
+	Spinners, Sleepers atomic.Uint64 // workers that these three have woken while they spun, and while they slept
 	_                  [2]cpu.CacheLinePad
 }
 
@@ -46,7 +46,7 @@ type block struct {
 }
 
 // NewSet makes a set of workers, none of them idle. words[i] is the word of worker i. Of each 64 workers, spinners may
-// spin at once. If woken is not nil, a thread that has woken worker i calls it, with i and whether the worker slept.
+// spin at once. If woken is not nil, WakeOne, WakeSleeper and WakeThat call it, with i and whether worker i slept.
 func NewSet(words []*Word, spinners int, woken func(i int, asleep bool)) *Set {
 	return &Set{blocks: make([]block, (len(words)+63)/64), spinners: spinners, words: words, woken: woken}
 }

@@ -20,12 +20,12 @@ const (
 // budget is how long a worker may spin next time. The zero value allows no spin. Only the worker uses it.
 type budget struct {
 	limit      clock.Instant // from shortestSpin to longestSpin, or 0
-	brief      bool          // the last sleep was so short that a spin would have found the work; cleared by Commit
+	brief      bool          // the last sleep was shorter than longestSpin; cleared by Commit after a wake-up in vain
 	yieldFirst bool          // the last spin found work just after a yield in which another thread had run
 }
 
 // found says that a spin found work after that time. It raises the limit to four times that, at most to longestSpin.
-// If the spin took far longer, a thread that computes has had the processor: to sleep would have been better.
+// After 10 times longestSpin it sets it to 0: a thread that computes had the processor, and a sleep would be better.
 func (b *budget) found(after clock.Instant) {
 	b.limit = min(max(b.limit, 4*after), longestSpin)
 	if after > 10*longestSpin {

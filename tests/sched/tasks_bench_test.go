@@ -45,7 +45,7 @@ func BenchmarkEmptyTasks(b *testing.B) {
 	})
 }
 
-// BenchmarkEnqueueOn is BenchmarkEmptyTasks with tasks for one given worker: each is a letter in the worker's mailbox.
+// BenchmarkEnqueueOn is BenchmarkEmptyTasks with tasks for one given worker: each is a message in the worker's mailbox.
 func BenchmarkEnqueueOn(b *testing.B) {
 	schedtest.BenchOn(b, []int{1}, func(b *testing.B, s *sched.Scheduler) {
 		inBatches(b, func(n int) {
