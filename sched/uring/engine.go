@@ -71,8 +71,6 @@ func (e *Engine) init(options Options) (err error) {
 			e.receiving.Store(b)
 		}
 	}
-	e.refuses, e.cancelled = false, 0
-	e.mail.Open()
 	return nil
 }
 
@@ -97,7 +95,7 @@ func (e *Engine) Submit(r *Request) error {
 	return nil
 }
 
-// Mine reports whether the caller runs on the engine's thread, as a fiber of its worker.
+// Mine reports whether the caller is a fiber that runs on the engine's thread now. Any thread may call it.
 func (e *Engine) Mine() bool {
 	f := sched.Current()
 	return f != nil && e.worker != nil && f.Worker() == e.worker
@@ -119,6 +117,7 @@ func (e *Engine) beginElsewhere(r *Request) bool {
 	r.message.Value = r
 	if !e.mail.Put(&r.message, false) {
 		e.submitted.Add(-r.counted())
+		e.Kick() // the worker may have found r counted, and not Idle
 		return false
 	}
 	e.wakeup()
@@ -320,9 +319,10 @@ func (e *Engine) complete(c Completion) {
 }
 
 // Idle reports whether no WaitFor waits and no request is under way, except internal ones. Any thread may call it.
-func (e *Engine) Idle() bool { return e.submitted.Load() == 0 && e.running.Load() == 0 }
+func (e *Engine) Idle() bool { return e.Pending() == 0 }
 
-// Pending implements sched.Device.
+// Pending implements sched.Device. A request that closeMail drops may have been counted as running already: then
+// submitted is below 0 from now on, and only the sum of both counts is right.
 func (e *Engine) Pending() int { return int(e.submitted.Load() + e.running.Load()) }
 
 // Cancel: an engine that is to end takes no requests, and has those end that are under way.
@@ -349,13 +349,10 @@ func (e *Engine) refuse() {
 	e.cancelled = e.cancelFrom(e.cancelled)
 }
 
-// cancelFrom cancels requests in the table's slots from next on, or from 0 if a request to cancel has been added since.
-// It skips requests that are ending already, stops when the batch is full, and returns the slot to go on with.
+// cancelFrom cancels the requests in the table's slots from next on. It skips requests that are ending already, stops
+// when the batch is full, and returns the slot to go on with.
 func (e *Engine) cancelFrom(next int) int {
 	t := &e.table
-	if t.begun {
-		next, t.begun = 0, false
-	}
 	for ; next < len(t.slots) && len(e.unstaged) == 0; next++ {
 		if r := t.slots[next].request; r != nil && !r.Ending {
 			r.Ending = true

@@ -2,6 +2,7 @@ package uring
 
 import (
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,5 +74,34 @@ func TestWaitLendsItsP(t *testing.T) {
 		waits.kept = nil
 		e.Wait(time.Millisecond, true)
 		require.Equal(t, []bool{false}, waits.kept, "nothing is under way")
+	})
+}
+
+// An engine refuses a request that a thread has just counted, as the engine closes its mailbox. It is Idle then, even
+// if it has moved the count already, and it looks again if it had found the request counted.
+func TestRefusedRequestIsNotUnderWay(t *testing.T) {
+	eachDriver(t, func(t *testing.T, options Options) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var e Engine
+		require.NoError(t, e.init(options))
+		defer e.deinit()
+		var came []Completion
+		r := &Request{Entry: Entry{Op: OpNop}, Completed: func(c Completion) { came = append(came, c) }}
+		r.message.Value = r
+		e.submitted.Add(1) // as beginElsewhere does, before it puts the message
+		require.False(t, e.Idle())
+		e.countRunning()
+		require.True(t, e.mail.Put(&r.message, false))
+		e.refuse()
+		require.Equal(t, []Completion{{Result: -int32(syscall.ECANCELED)}}, came)
+		require.True(t, e.Idle())
+
+		e.kicked.Store(false)
+		refused := make(chan error)
+		go func() { refused <- e.Submit(&Request{Entry: Entry{Op: OpNop}, Completed: func(Completion) {}}) }()
+		require.Equal(t, ErrClosed, <-refused)
+		require.True(t, e.Idle())
+		require.True(t, e.kicked.Load())
 	})
 }

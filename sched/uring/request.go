@@ -16,7 +16,7 @@ type Request struct {
 
 	Ending bool // an engine that ends need not cancel it: that is under way, or it is a cancellation
 
-	Cancels *Request // OpCancel: what it is to end. That must not begin anew before this request is over
+	Cancels *Request // for OpCancel: the request to end. Its maker must not submit it again before this one is over
 
 	message queue.Message[*Request] // for the mailbox of the engine
 }
@@ -34,7 +34,6 @@ func (r *Request) counted() int64 {
 type table struct {
 	slots []slot
 	free  []uint32
-	begun bool // a request has been added that is to be cancelled when the engine ends
 }
 
 type slot struct {
@@ -54,7 +53,6 @@ func (t *table) add(r *Request) {
 	t.free = t.free[:len(t.free)-1]
 	s := &t.slots[i]
 	s.request = r
-	t.begun = t.begun || !r.Ending
 	s.uses = (s.uses + 1) & usesMask
 	r.id = uint64(s.uses)<<32 | uint64(i)
 }
