@@ -557,6 +557,37 @@ func TestOpenWithoutBlocking(t *testing.T) {
 	})
 }
 
+// While another open file has a lease, an open waits, or returns EAGAIN with O_NONBLOCK. ctx ends the wait.
+func TestOpenWaitsForALease(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		name := filepath.Join(t.TempDir(), "file")
+		leased, err := os.Create(name)
+		require.NoError(t, err)
+		defer leased.Close()
+		if _, err := unix.FcntlInt(leased.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
+			t.Skip("no leases here:", err)
+		}
+		open := func(ctx context.Context, flag int) error {
+			f, err := fiberio.OpenFile(ctx, u.engines, name, flag, 0)
+			if err == nil {
+				err = f.Close()
+			}
+			return err
+		}
+		u.run(func() {
+			assert.ErrorIs(t, open(context.Background(), os.O_RDONLY|unix.O_NONBLOCK), unix.EAGAIN)
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			defer cancel()
+			assert.ErrorIs(t, open(ctx, os.O_RDONLY), context.DeadlineExceeded)
+		})
+		over := make(chan error, 1)
+		u.begin(func() { over <- open(context.Background(), os.O_RDONLY) })
+		time.Sleep(time.Millisecond) // most likely it waits by now
+		require.NoError(t, leased.Close())
+		require.NoError(t, <-over)
+	})
+}
+
 func TestReadFile(t *testing.T) {
 	eachFileUser(t, func(t *testing.T, u fileUser) {
 		dir := t.TempDir()

@@ -55,10 +55,10 @@ func Create(ctx context.Context, s *uring.Engines, name string) (*File, error) {
 }
 
 // OpenFile opens a file with flags and permissions as os.OpenFile does. It blocks its caller, but not a fiber's thread.
-// The error is a *fs.PathError: it wraps the error of the system call, context.Cause(ctx), sched.ErrNilContext if ctx
-// is nil, or the error of Engines.Here. ctx ends the wait for a named pipe's reader; an open that waits for a disk goes
-// on. A named pipe opens for reading before a writer comes: then its first read waits for one. The caller must close
-// the file. Close of the Engines ends the file's operations, but does not close the file.
+// The error is a *fs.PathError: it wraps the error of the system call, context.Cause(ctx), sched.ErrNilContext,
+// sched.ErrInWait, or the error of Engines.Here. ctx ends the wait for a named pipe's reader, or for another process's
+// lease; an open that waits for a disk goes on. A named pipe opens for reading before a writer comes: then its first
+// read waits for one. The caller must close the file. Close of the Engines ends its operations, but does not close it.
 func OpenFile(ctx context.Context, s *uring.Engines, name string, flag int, perm fs.FileMode) (*File, error) {
 	fd, err := open(ctx, s, name, flag, openMode(perm))
 	if err != nil {
@@ -79,11 +79,12 @@ func newFile(s *uring.Engines, name string, flag, fd int) *File {
 	return f
 }
 
-// pipeLooksApart is how long open waits before it looks again whether a pipe has a reader.
-const pipeLooksApart = 5 * time.Millisecond
+// triesApart is how long open waits before it tries again.
+const triesApart = 5 * time.Millisecond
 
-// open opens name in non-blocking mode, and blocks its caller until it has the descriptor. It tries again until a named
-// pipe has a reader, unless flag has O_NONBLOCK: a system call that waits for one could not be cancelled.
+// open opens name in non-blocking mode, and blocks its caller until it has the descriptor. Unless flag has O_NONBLOCK,
+// it tries again until a named pipe has a reader, and while another process has a lease on the file (EAGAIN, fcntl(2)):
+// a system call that waits could not be cancelled.
 func open(ctx context.Context, s *uring.Engines, name string, flag int, mode uint32) (int, error) {
 	if ctx == nil {
 		return -1, sched.ErrNilContext
@@ -99,10 +100,10 @@ func open(ctx context.Context, s *uring.Engines, name string, flag int, mode uin
 			return -1, context.Cause(ctx)
 		}
 		fd, err := carryOut(s, op, cname, func() (int, error) { return unix.Open(name, flags, mode) })
-		if err != unix.ENXIO || flag&unix.O_NONBLOCK != 0 || !isPipe(name) {
+		if flag&unix.O_NONBLOCK != 0 || err != unix.EAGAIN && (err != unix.ENXIO || !isPipe(name)) {
 			return fd, err
 		}
-		again, cancel := context.WithTimeout(ctx, pipeLooksApart)
+		again, cancel := context.WithTimeout(ctx, triesApart)
 		uring.Unseen(func() { _ = new(fibersync.Event).WaitContext(again) })
 		cancel()
 	}
@@ -153,9 +154,9 @@ func (f *File) identify() {
 }
 
 // carryOut hands op, an operation on p, to the caller's engine, if the caller is a fiber and the engine does files.
-// Otherwise it calls call, on another goroutine if the caller is a fiber. It tries again after EINTR and EAGAIN, and
-// with another engine after ErrClosed. It blocks its caller, but not a fiber's thread. The error is the kernel's,
-// Here's or CanPark's.
+// Otherwise it calls call, on another goroutine if the caller is a fiber. It tries again after EINTR, after EAGAIN but
+// of an open, and with another engine after ErrClosed. It blocks its caller, but not a fiber's thread. The error is the
+// kernel's, Here's or CanPark's.
 func carryOut(s *uring.Engines, op uring.Entry, p []byte, call func() (int, error)) (int, error) {
 	for {
 		e, err := s.Here()
@@ -174,7 +175,7 @@ func carryOut(s *uring.Engines, op uring.Entry, p []byte, call func() (int, erro
 		} else if err = park.CanPark(); err == nil { // Do looks itself
 			n, err = fibersync.Call(call)
 		}
-		if err != unix.EINTR && err != unix.EAGAIN {
+		if err != unix.EINTR && (err != unix.EAGAIN || op.Op == uring.OpOpen) {
 			return n, err
 		}
 	}
@@ -349,7 +350,7 @@ func (f *File) Stat() (info fs.FileInfo, err error) {
 }
 
 // Close makes calls that wait for a pipe, a terminal or their turn return fs.ErrClosed, waits for all others, and
-// closes the descriptor. close(2) may block the thread if no engine does files. A second call returns fs.ErrClosed.
+// closes the descriptor. close(2) may block the thread if the file is open for reading only, or no engine does files.
 func (f *File) Close() error {
 	if !f.ok() {
 		return os.ErrInvalid
