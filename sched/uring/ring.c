@@ -53,7 +53,7 @@ static int set_up(struct io_uring *uring, unsigned entries, unsigned without) {
     return result;
 }
 
-/* Gives buffers back to the kernel, as many as it shall have. */
+/* Doubles ahead if the kernel has had too few buffers. Then hands it buffers, up to ahead. */
 static void buffers_return(struct fiberlab_buffers *b);
 
 /* Frees all but the memory that is received into. The ring must have ended. */
@@ -230,8 +230,9 @@ int fiberlab_ring_turn(struct fiberlab_ring *ring, int64_t limit, unsigned more,
     watch_event(ring);
     ring->prompt = move_staged(ring);
     unsigned before = io_uring_sq_ready(uring);
-    /* What is still staged must not wait for what is submitted. */
-    if (limit != 0 && ring->staged_count == 0 && io_uring_cq_ready(uring) == 0) {
+    /* It must not wait while requests are staged, nor if nothing watches event_fd. */
+    if (limit != 0 && ring->event_seen && ring->staged_count == 0 &&
+        io_uring_cq_ready(uring) == 0) {
         int for_more = more > 0 && (limit < 0 || limit > more_limit);
         if (for_more)
             result = submit_and_wait(ring, ring->prompt + more, more_limit);

@@ -206,8 +206,9 @@ func (r *ring) wake() { writeEvent(r.event) }
 // idle makes a turn, waits if that leaves nothing to do, and makes another one. During the wait the thread has no P.
 func (r *ring) idle(limit time.Duration) ([]Completion, error) {
 	wakes := r.c.wakes
-	// If this turn has collected a wake-up, idle must not wait: that wake-up would not end the wait.
-	if done, err := r.turn(0); len(done) > 0 || err != nil || r.c.wakes != wakes || r.toSubmit() {
+	done, err := r.turn(0)
+	// If this turn has collected a wake-up, or does not watch for one, idle must not wait: no wake-up would end the wait.
+	if len(done) > 0 || err != nil || r.c.wakes != wakes || r.c.event_seen == 0 || r.toSubmit() {
 		return done, err
 	}
 	C.fiberlab_ring_limit(r.c, C.int64_t(limit))
@@ -246,9 +247,9 @@ type batch struct {
 	rate int // completions in shortLimit, times rateUnit: a moving average
 	last clock.Instant
 
-	active  int // requests that had completions in the last interval
-	seen    []uint64
-	counted int // and in the present one, as bits in seen
+	active  int      // requests that had completions in the last interval
+	seen    []uint64 // a bit for each request that had completions in the present interval
+	counted int      // how many bits of seen are set
 	began   clock.Instant
 }
 
@@ -273,7 +274,7 @@ func (b *batch) plan() (more int, limit time.Duration) {
 	return min(more, b.active/4, largestBatch), limit
 }
 
-// came notes that a wait has ended now with the completions done, and that prompt of them were to come at once.
+// came notes a wait that has ended now with done. prompt requests of its turn were to complete at once.
 func (b *batch) came(done []Completion, prompt int, now clock.Instant) {
 	since := max(now-b.last, clock.Instant(shortLimit/rateUnit))
 	b.last = now

@@ -74,7 +74,7 @@ struct fiberlab_buffers {
     uint32_t count, size;
     uint16_t *given; /* the stack: numbers of buffers that neither the kernel nor the engine uses */
     uint32_t given_count;
-    uint32_t provided; /* buffers that the kernel has, or has filled without being asked yet */
+    uint32_t provided; /* buffers that the kernel has, or has filled and collect has not seen */
     uint32_t ahead;    /* as many it shall have */
     uint32_t few;      /* it has had too few of them */
 };
@@ -117,9 +117,10 @@ void fiberlab_ring_close(struct fiberlab_ring *ring);
 /* Submits what is staged, and collects what has been completed, as much as done has room for. If
  * nothing has, it waits for the first completion, a wake-up, a signal, or until limit nanoseconds
  * have passed; 0 does not wait, less than 0 is no limit. If more is not 0, it first waits for that
- * many completions, for more_limit nanoseconds at most. Completions of sends that it submits do not
- * count there. Returns 0, or -errno if the kernel has refused the call itself. Requests for which
- * the kernel has no room now stay staged. */
+ * many completions, for more_limit nanoseconds at most; if it has submitted something, it may
+ * return then without any. Completions of sends that it submits do not count. Returns 0, or -errno
+ * if the kernel has refused the call itself. Requests for which the kernel has no room now stay
+ * staged. */
 int fiberlab_ring_turn(struct fiberlab_ring *ring, int64_t limit, unsigned more,
                        int64_t more_limit);
 
