@@ -33,7 +33,7 @@ func (d Driver) String() string {
 // Drivers returns the drivers that are not Auto.
 func Drivers() []Driver { return []Driver{Uring, Epoll} }
 
-// ErrDriver is wrapped by the errors about a driver that there is not.
+// ErrDriver is wrapped by errors that name a driver which does not exist.
 var ErrDriver = errors.New("no such driver")
 
 // ParseDriver returns the driver of that name, or an error that wraps ErrDriver and names them all.

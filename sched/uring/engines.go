@@ -11,7 +11,7 @@ import (
 	"fiberlab/sched"
 )
 
-// ErrClosed is returned for operations of an engine that has ended.
+// ErrClosed is wrapped by the errors of operations whose engine has ended, or refuses requests.
 var ErrClosed = errors.New(
 	"sched/uring: the engine has ended: end what uses it before its scheduler and its Engines are closed",
 )
@@ -94,7 +94,7 @@ func (s *Engines) Close() error {
 	return nil
 }
 
-// Err is nil, or ErrClosed once Close has been called. It may be called from anywhere.
+// Err returns nil or, once Close has been called, an error that wraps ErrClosed. Any thread may call it.
 func (s *Engines) Err() error {
 	if s.closed.Load() {
 		return errEnginesClosed
@@ -126,7 +126,7 @@ func (s *Engines) remove(e *Engine) {
 
 // Here returns the engine of the caller's worker, if the caller is a fiber and s has that engine; else the next engine
 // of s. If s has none, it starts one on a separate thread, and blocks its caller's thread until then. Any thread may
-// call it. The error is ErrClosed after Close, see also NewOfContexts, or ErrUnavailable, ErrDriver, or the kernel's.
+// call it. Errors wrap ErrClosed after Close, see also NewOfContexts, or ErrUnavailable, ErrDriver, or the kernel's.
 func (s *Engines) Here() (*Engine, error) {
 	if s.closed.Load() {
 		return nil, errEnginesClosed

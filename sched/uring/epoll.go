@@ -204,7 +204,7 @@ func (e *epoll) submit() {
 	e.staged = e.staged[:0]
 }
 
-// parked is no result of a system call.
+// parked, as a result, says that the request waits. No system call returns it.
 const parked = math.MinInt32
 
 // park puts a request into the list of its descriptor, where it waits for events, and has epoll watch the descriptor.
@@ -249,7 +249,7 @@ func (e *epoll) serve() {
 }
 
 // tryAgain tries the requests of a descriptor that wait for one of events; after an error or a hang-up, all. If one
-// must still wait for EPOLLIN or EPOLLOUT, that event lets no request behind it try.
+// must still wait for EPOLLIN or EPOLLOUT, tryAgain ignores that event for the requests behind it.
 func (e *epoll) tryAgain(fd int32, events uint32) {
 	if events&(unix.EPOLLERR|unix.EPOLLHUP) != 0 {
 		events = ^uint32(0)

@@ -69,7 +69,7 @@ var faultSeed = sync.OnceValue(func() uint64 {
 
 var faultyProxies atomic.Uint64
 
-// withFaults returns a proxy that makes mistakes, and leaves the work to p.
+// withFaults returns a proxy that makes faults, and leaves the work to p.
 func withFaults(p proxy) proxy {
 	f := &faulty{
 		proxy: p, random: rand.New(rand.NewPCG(faultSeed(), faultyProxies.Add(1))),
@@ -151,8 +151,8 @@ func (f *faulty) collect(limit time.Duration, turn func(time.Duration) ([]Comple
 	return f.out, nil
 }
 
-// came takes a completion c of the other proxy, and cancels some multishot requests. It hides their ECANCELED: the
-// request's last late completion becomes its last one; without one, c gets EAGAIN or, for a receive, ENOBUFS.
+// came takes a completion c of the other proxy, and cancels some multishot requests. A request that
+// it has cancelled does not end with ECANCELED, but with its last late completion, or with EAGAIN or (receive) ENOBUFS.
 func (f *faulty) came(c Completion) {
 	op, many := f.many[c.id]
 	switch ending := f.ending[c.id]; {

@@ -2,5 +2,5 @@
 
 package uring
 
-// withFaults returns p. With the build tag iofaults it returns a proxy that makes mistakes.
+// withFaults returns p. With the build tag iofaults it returns a proxy that makes faults.
 func withFaults(p proxy) proxy { return p }

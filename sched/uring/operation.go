@@ -42,7 +42,7 @@ type endless struct{}
 
 func (endless) Ended() (time.Time, error) { return time.Time{}, nil }
 
-// Await submits op to e, and blocks its caller, a fiber not its thread, until op is over. It sets op.Addr to memory,
+// Await submits op to e, and blocks its caller until op is over: a fiber, not its thread. It sets op.Addr to memory,
 // which may be nil, and keeps memory alive until op is over. What it gets as memory is on the heap, where nothing
 // moves. op.Length must not exceed len(memory). When end.Ended returns an error, Await cancels op, or does not submit
 // it. Even then it returns only when the kernel is done with op.
@@ -95,7 +95,7 @@ func (a *Operation) Await(e *Engine, op Entry, memory []byte, end Ending) (Compl
 	return a.result, nil
 }
 
-// WaitFor blocks its caller, a fiber not its thread, until arrived returns true. The error comes from end.Ended, or it
+// WaitFor blocks its caller until arrived returns true: a fiber, not its thread. The error comes from end.Ended, or it
 // wraps sched.ErrInWait, as in Await. WaitFor serves callers that wait for the next completion of an internal
 // request of e. What makes arrived true must call Nudge afterwards. While the caller waits, e has one operation more.
 func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
@@ -199,10 +199,10 @@ func (a *Operation) Nudge() {
 // Awaited implements park.Awaited.
 func (a *Operation) Awaited() (string, uintptr) { return "input or output", 0 }
 
-// spare are for operations without a descriptor of package fiberio, which use them in turn.
+// spare holds Operations that no caller uses: Do takes one, and puts it back.
 var spare = sync.Pool{New: func() any { return new(Operation) }}
 
-// Do is Operation.Await without an Ending.
+// Do is Operation.Await without an Ending. Any fiber or goroutine may call it.
 func (e *Engine) Do(op Entry, memory []byte) (Completion, error) {
 	a := spare.Get().(*Operation)
 	c, err := a.Await(e, op, memory, endless{})

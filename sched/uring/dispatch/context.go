@@ -40,7 +40,7 @@ var (
 // Options describes a context, or each context of a scheduler. The zero value is fine.
 type Options struct {
 	Engine uring.Options
-	Tasks  int // that may be queued; 0: 65,536
+	Tasks  int // that may be queued; 0 or less: 65,536
 
 	// Fibers describes the fibers that run the tasks: backend, policy, stacks, recorder and the like. The context sets
 	// Workers, Device, MaxQueued and GiveUpAfter itself.

@@ -50,8 +50,8 @@ func NewScheduler(n int, options Options) (*Scheduler, error) {
 // own context. The engines begin and end with Loop: see [Context.Engines].
 func (s *Scheduler) Engines() *uring.Engines { return s.engines }
 
-// Submit gives a task to the context whose turn it is, before or during Loop. It may be called from anywhere. If the
-// queue of that one is full, it blocks its caller as [Context.Submit] does. It returns ErrNilTask if t.Run is nil.
+// Submit gives a task to the context whose turn it is. If Loop is about to return, the task waits for the next Loop.
+// See [Context.Submit] for the rest.
 func (s *Scheduler) Submit(t TopLevel) error { return s.SubmitContext(context.Background(), t) }
 
 // SubmitContext is Submit, but gives up when ctx is done, as [Context.SubmitContext] does. It returns the same errors.

@@ -44,7 +44,7 @@ func newTaskQueue(limit int) *taskQueue {
 	return q
 }
 
-// atOnce stands for a context whose waits end before they begin.
+// atOnce, which is nil, stands for a context: with it, put returns ErrFull instead of waiting.
 var atOnce context.Context
 
 // put queues a task. If the queue is full, or other callers wait for room, put waits for room, in the order of arrival.

@@ -102,7 +102,7 @@ func (c *Conn) writeError(err error) error {
 
 // Close implements net.Conn. Calls that wait, later calls and a second Close return net.ErrClosed. If a call or request
 // still uses the descriptor, Close shuts the connection down, in other processes too, unless SetLinger has set 0. It
-// blocks its caller, a fiber not its thread, until the kernel is done with the descriptor, see SetLinger.
+// blocks its caller, a fiber but not its thread, until the kernel is done with the descriptor, see SetLinger.
 func (c *Conn) Close() error {
 	if !c.ok() {
 		return syscall.EINVAL
@@ -284,7 +284,7 @@ var errRaw = fault.Of(errors.ErrUnsupported, "the engine reads and writes: use t
 
 // SetLinger sets what Close does with bytes that the peer has not acknowledged. Less than 0, the default: the kernel
 // sends them later. 0: the kernel drops them, and the peer's calls fail. More: Close waits for the peer, at most that
-// many seconds, and blocks its caller, a fiber not its thread.
+// many seconds, and blocks its caller, a fiber but not its thread.
 func (c *Conn) SetLinger(seconds int) error {
 	onoff := int32(1)
 	if seconds < 0 {

@@ -126,7 +126,7 @@ func (d *descriptor) home() (*uring.Engine, error) {
 	return e, nil
 }
 
-// move replaces the descriptor's engine from, which has ended, by Engines.Here. It returns false if there is no other.
+// move has the engine that Here returns replace from, which has ended. It reports whether d has another engine now.
 func (d *descriptor) move(from *uring.Engine) bool {
 	to, err := d.engines.Here()
 	return err == nil && to != from && (d.engine.CompareAndSwap(from, to) || d.engine.Load() != from)

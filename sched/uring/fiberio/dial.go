@@ -17,7 +17,7 @@ import (
 // Dial connects to address on a network, "tcp", "tcp4", "tcp6" or "unix", as net.Dial does. Package net looks names up
 // and connects, for a fiber on a goroutine; then the engines read and write. ctx ends the call, but not the connection.
 // Dial blocks its caller: a fiber, not its thread. The error is a *net.OpError of package net. Or it wraps
-// context.Cause(ctx) if ctx is done first, sched.ErrNilContext, or the error of Engines.Here.
+// context.Cause(ctx) if ctx is done first, sched.ErrNilContext, sched.ErrInWait, or the error of Engines.Here.
 func Dial(ctx context.Context, s *uring.Engines, network, address string) (*Conn, error) {
 	engine := func() error {
 		_, err := s.Here()
@@ -63,8 +63,8 @@ func Listen(ctx context.Context, s *uring.Engines, network, address string) (*Li
 	return newListener(s, fd, l.Addr()), nil
 }
 
-// opened calls open, which opens a socket by package net, for a fiber on a goroutine. It does not if ctx is nil, Dial
-// does not know the network, or ready returns an error. If open fails and ctx is done, the error wraps
+// opened calls open, which opens a socket by package net, for a fiber on a goroutine. It does not if ctx is nil, the
+// network is none of Dial's, the caller must not park, or ready fails. If open fails and ctx is done, the error wraps
 // context.Cause(ctx). Package net keeps no thread while it waits, so Config.MaxCalls does not apply.
 func opened[T any](
 	ctx context.Context, ready func() error, op, network string, open func() (T, error),

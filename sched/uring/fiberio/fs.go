@@ -43,9 +43,9 @@ func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error
 }
 
 // readSmall is ReadFile for a fiber and a regular file of up to 1 MB, which is most quickly read without a File. The
-// fiber's engine reads fd by one request; then the fiber closes fd. If whole is false, fd is open still, and a File
-// must read what follows data. Then fd is anything else, ctx is done, or the read did not end at the file's size. Since
-// fd is in non-blocking mode, the read fails with EAGAIN on some file systems.
+// fiber's engine reads fd by one request; then the fiber closes fd. If whole is false, fd is still open, and a File
+// must read what follows data. That is so if fd is no such file, ctx is done, or not as many bytes came as it has. Some
+// file systems refuse the read with EAGAIN, since fd is in non-blocking mode.
 func readSmall(ctx context.Context, s *uring.Engines, fd int) (data []byte, whole bool) {
 	e, err := s.Here()
 	if err != nil || park.Current() == nil || !e.Can(uring.Files) || ctx.Err() != nil {

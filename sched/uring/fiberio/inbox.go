@@ -66,9 +66,9 @@ func (in *inbox) receive(p []byte) (n int, err error, ok bool) {
 	return in.take(p), nil, true
 }
 
-// await waits until the caller, which is the user of the side that reads, has a piece. The caller has room for that
-// many bytes. The error is io.EOF, the kernel's, or why the side has ended. ok is false if the caller should receive by
-// itself. Then no request is under way: there can be none, or the connection streams and room is at least a piece.
+// await waits until the caller, the user of the side that reads, has a piece. room is how many bytes the caller has
+// memory for. The error is io.EOF, the kernel's, or WaitFor's. ok is false if the caller should receive by itself: the
+// request is not under way, and cannot begin; or the connection streams and room is at least a piece.
 func (in *inbox) await(room int) (err error, ok bool) {
 	for in.read.count == 0 {
 		in.mu.Lock()
@@ -261,7 +261,7 @@ func (in *inbox) stopped(uring.Completion) {
 	in.conn.d.reading.Nudge()
 }
 
-// empty gives all pieces back. The connection is closed, and the inbox is not in use.
+// empty gives all pieces back. Only descriptor.release calls it, when the last use after Close has ended.
 func (in *inbox) empty() {
 	for _, l := range []pieces{in.read, in.arrived} {
 		for number := l.first; number != uring.None; {
