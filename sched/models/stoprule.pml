@@ -6,18 +6,21 @@
  *   put           taskQueue.put                a task is queued
  *   round         taskQueue.round              the tasks that are queued at that moment begin
  *   begin         Engine.begin                 a task asks for input or output: submitted.Add(1), and the request is staged
- *   elsewhere     Engine.beginElsewhere        a goroutine does: submitted.Add(1), and then the request comes into the mailbox
+ *   elsewhere     Engine.beginElsewhere        a goroutine does: submitted.Add(1), and then the request comes into the mailbox; if that is closed, submitted.Add(-1)
+ *                                              and Kick
+ *   closer        Engines.Close                the engine is to refuse requests
+ *   refuse        Engine.refuse                the mailbox is closed, and the requests in it are over: submitted.Add(-1) for each
  *   helper        primitives                   a task that waits for another thread is suspended until this one has come
- *   countRunning  Engine.countRunning          n = submitted.Load(); running.Add(n); submitted.Add(-n)
+ *   countRunning  Engine.countRunning          n = submitted.Load(); if that is above 0, running.Add(n); submitted.Add(-n)
  *   complete      Engine.complete              running.Add(-1) unless the request is internal; its task goes on
- *   rule          contextDevice.nothingLeft    no task is queued, none is suspended, submitted is 0, running is 0, one after the other
+ *   rule          contextDevice.nothingLeft    no task is queued, none is suspended, the engine is Idle: submitted, read first, and running are 0 together
  *   watcher       Engine.Pending               another thread reads submitted, and then running
  *
  * The first task ends at once, or waits for input, or for another thread. Waits of the engine are ideal here, they end when there is anything to do: how that is
  * done is in engine.pml.
  *
- * What must hold: when the rule holds, nothing that was there before it was tested is left. No counter falls below 0. The watcher never finds nothing under way while something is. When
- * nothing can move any more, the context has stopped, and the counters are 0.
+ * What must hold: when the rule holds, nothing that was there before it was tested is left. running does not fall below 0. The watcher never finds nothing under way while something is.
+ * When nothing can move any more, the context has stopped, and the counters are 0 together: a request that is refused may have been moved to running already.
  *
  * Planted faults:
  *   STORE_ZERO       countRunning stores 0, and does not subtract what it has counted
@@ -26,6 +29,9 @@
  *   NOT_SUSPENDED    nothing counts tasks that are suspended
  *   NOT_RUNNING      the rule does not look at running
  *   COUNTS_INTERNAL  internal requests count
+ *   EACH_ZERO        the rule wants each counter to be 0
+ *   NO_KICK          a goroutine whose request is refused does not kick the engine
+ *   REFUSE_WAITS     the engine waits after it has refused the requests in the mailbox
  */
 
 #ifdef COUNTS_INTERNAL
@@ -44,6 +50,8 @@ byte live;                /* requests that have begun and are not over, in truth
 byte completions;         /* so far */
 bool came;                /* the other thread */
 bool stopped;
+bool stopping, closed;    /* the engine is to refuse requests, and does */
+bool kicked;
 
 proctype submitter() { tasks++ }
 
@@ -53,9 +61,18 @@ proctype elsewhere() {
     submitted++
 #else
     submitted++;
-    atomic { mail++; live++ }
+    if
+    :: atomic { !closed -> mail++; live++ }
+    :: closed ->
+        submitted--;
+#ifndef NO_KICK
+        kicked = true
+#endif
+    fi
 #endif
 }
+
+proctype closer() { stopping = true }
 
 proctype helper() { came = true }
 
@@ -107,23 +124,36 @@ round:
     :: else
     fi;
 #endif
+    n = submitted;
+#ifdef EACH_ZERO
     if
-    :: submitted != 0 -> goto poll
-    :: submitted == 0
-    fi;
-#ifndef NOT_RUNNING
-    if
-    :: running != 0 -> goto poll
-    :: running == 0
+    :: n != 0 -> goto poll
+    :: else
     fi;
 #endif
+#ifndef NOT_RUNNING
+    n = n + running;
+#endif
+    if
+    :: n != 0 -> n = 0; goto poll
+    :: else
+    fi;
     assert(was == 0 && suspended == 0);
     stopped = true;
     goto drain;
 
 poll:
+    atomic { /* refuse */
+        if
+        :: stopping && !closed -> closed = true; submitted = submitted - mail; live = live - mail; completions = completions + mail; mail = 0;
+#ifndef REFUSE_WAITS
+            kicked = true
+#endif
+        :: else
+        fi
+    }
     atomic { ofOthers = ofOthers + mail; mail = 0 } /* openMail */
-    n = submitted;
+    n = (submitted > 0 -> submitted : 0);
 #ifdef SUBTRACT_FIRST
     submitted = submitted - n;
     running = running + n;
@@ -143,14 +173,14 @@ endWait:
     :: atomic { came && waiting > 0 -> waiting--; suspended-- }
     :: tasks > 0
     :: mail > 0
-    :: submitted + running == 0 && suspended == 0
+    :: atomic { kicked -> kicked = false }
     fi;
     goto round;
 
 drain: /* what comes late is ended */
 endDrained:
     do
-    :: atomic { mail > 0 -> mail--; live--; completions++; submitted--; assert(submitted >= 0) }
+    :: atomic { mail > 0 -> mail--; live--; completions++; submitted-- }
     od
 }
 
@@ -161,6 +191,7 @@ init {
         run submitter();
         run elsewhere();
         run elsewhere();
+        run closer();
         run helper();
         run watcher()
     }

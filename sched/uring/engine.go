@@ -345,6 +345,7 @@ func (e *Engine) refuse() {
 			e.dropped = append(e.dropped, Completion{id: r.id, Result: -int32(syscall.ECANCELED)})
 		}
 		e.unstaged = nil
+		e.kicked.Store(true) // perhaps nothing is left now: the worker must look before it waits
 	}
 	e.cancelled = e.cancelFrom(e.cancelled)
 }

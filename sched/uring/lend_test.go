@@ -96,6 +96,7 @@ func TestRefusedRequestIsNotUnderWay(t *testing.T) {
 		e.refuse()
 		require.Equal(t, []Completion{{Result: -int32(syscall.ECANCELED)}}, came)
 		require.True(t, e.Idle())
+		require.True(t, e.kicked.Load(), "its worker looks whether anything is left")
 
 		e.kicked.Store(false)
 		refused := make(chan error)
