@@ -34,8 +34,8 @@ type Device interface {
 	Close() error
 }
 
-// leastBetweenPolls is how often at least a busy worker polls until it polls its device, too. It polls after each task,
-// at each Yield, and after mostResumed ready fibers or fewer. So requests go to the device in batches.
+// leastBetweenPolls is the least length of a busy worker's round, in its own polls: see pollDevice. The worker polls
+// after each task, at each Yield, and after mostResumed ready fibers or fewer. So requests go to the device in batches.
 const leastBetweenPolls = 4
 
 // pollDevice polls the device in one call of each round; Worker.poll calls it. A round has as many calls as fibers were

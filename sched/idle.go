@@ -199,8 +199,8 @@ func waker() *idle.Word {
 	return nil
 }
 
-// mainWaits returns the main fiber if f, the calling fiber, is to switch to it for the wait: it is Idle, no deadline is
-// set, and the worker may leave its thread, as it can only while its main fiber waits. Otherwise it returns nil.
+// mainWaits returns the main fiber if that waits for work in place of f, the calling fiber; else nil. The worker can
+// leave its thread only while its main fiber waits. So that must be Idle, mayLeaveThread true, and no deadline be set.
 func (w *Worker) mainWaits(f *Fiber) *Fiber {
 	o := &w.local
 	if f == o.main || o.main.load().state() != Idle || w.timers.next() != clock.Never || !w.mayLeaveThread() {

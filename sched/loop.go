@@ -13,8 +13,8 @@ import (
 // the thread on, and another fiber goes on with the loop. That fiber exists before the task begins: a worker that has
 // none, and can make none, begins no task.
 
-// mostResumed is how many fibers are resumed in a row while there is a task to begin: fibers that wake one another
-// without end must not keep it from being begun.
+// mostResumed is how many fibers are resumed in a row while there is a task to begin. Fibers may wake one another
+// without end, and must not keep the task from being begun.
 const mostResumed = 32
 
 // run is what each fiber but the main one does while it has no task to go on with. It returns when the fiber is not
@@ -183,8 +183,8 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 	}
 }
 
-// fiberForTask returns the fiber that runs next; hasTask must be true. If no local task goes first, and the policy's
-// next entry is a fiber, it is that one; else an idle fiber, which takes the task, or nil if canBegin is false.
+// fiberForTask returns the fiber that runs next; hasTask must be true. It is the policy's next entry if that is a fiber
+// and no local task goes first. Otherwise it is an idle fiber, which takes the task, or nil if canBegin is false.
 func (w *Worker) fiberForTask() *Fiber {
 	if w.sharesFibers() && !(w.local.localNext && !w.local.tasks.Empty()) {
 		if f := w.scheduler.migration.nextFiber(w, false); f != nil {

@@ -32,7 +32,7 @@ type Set struct {
 	pending atomic.Bool
 	_       [2]cpu.CacheLinePad
 
-	Spinners, Sleepers atomic.Uint64 // workers that these three have woken while they spun, and while they slept
+	Spinners, Sleepers atomic.Uint64 // wake-ups by WakeOne, WakeSleeper and WakeThat: of workers that spun, that slept
 	_                  [2]cpu.CacheLinePad
 }
 

@@ -97,6 +97,20 @@ func eachDriver(t *testing.T, test func(t *testing.T, options Options)) {
 	}
 }
 
+// eachEngine is eachDriver with an engine of the test's own thread. Its proxy has room for that many staged requests; 0
+// stands for the default.
+func eachEngine(t *testing.T, requests int, test func(t *testing.T, e *Engine)) {
+	eachDriver(t, func(t *testing.T, options Options) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		options.Requests = requests
+		e := new(Engine)
+		require.NoError(t, e.init(options))
+		defer e.deinit()
+		test(t, e)
+	})
+}
+
 // Each driver carries out a request, and Auto takes the ring where there is one.
 func TestOpenProxy(t *testing.T) {
 	eachDriver(t, func(t *testing.T, options Options) {
@@ -122,67 +136,57 @@ func TestOpenProxy(t *testing.T) {
 // A request to cancel finds the other one wherever that is: in the mailbox, among those without room, with the proxy,
 // or nowhere.
 func TestCancelFindsItsRequest(t *testing.T) {
-	for _, driver := range Drivers() {
-		t.Run(driver.String(), func(t *testing.T) {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			e := &Engine{}
-			if err := e.init(Options{Driver: driver, Requests: 2}); driver == Uring && err != nil {
-				noRing(t, err)
-				return
+	eachEngine(t, 2, func(t *testing.T, e *Engine) {
+		in, _ := pair(t)
+		require.NoError(t, unix.SetNonblock(int(in), true))
+		memory := new([8]byte)
+		var pin runtime.Pinner
+		pin.Pin(memory)
+		defer pin.Unpin()
+		results := map[string]int32{}
+		target := func(name string, i int) *Request {
+			return &Request{
+				Entry:     Entry{Op: OpReceive, FD: in, Addr: uintptr(unsafe.Pointer(&memory[i])), Length: 1},
+				Completed: func(c Completion) { results[name] = c.Result },
 			}
-			in, _ := pair(t)
-			require.NoError(t, unix.SetNonblock(int(in), true))
-			memory := new([8]byte)
-			var pin runtime.Pinner
-			pin.Pin(memory)
-			defer pin.Unpin()
-			results := map[string]int32{}
-			target := func(name string, i int) *Request {
-				return &Request{
-					Entry:     Entry{Op: OpReceive, FD: in, Addr: uintptr(unsafe.Pointer(&memory[i])), Length: 1},
-					Completed: func(c Completion) { results[name] = c.Result },
-				}
+		}
+		canceller := func(of *Request) *Request {
+			return &Request{
+				Entry: Entry{Op: OpCancel}, Internal: true, Cancels: of,
+				Completed: func(Completion) { results["cancels"]++ },
 			}
-			canceller := func(of *Request) *Request {
-				return &Request{
-					Entry: Entry{Op: OpCancel}, Internal: true, Cancels: of,
-					Completed: func(Completion) { results["cancels"]++ },
-				}
+		}
+		settle := func() {
+			for e.table.underWay() > 0 {
+				require.NoError(t, e.pollSubmit(-1, true))
 			}
-			settle := func() {
-				for e.table.underWay() > 0 {
-					require.NoError(t, e.pollSubmit(-1, true))
-				}
-			}
-			mailed := target("mailed", 0)
-			require.True(t, e.beginElsewhere(mailed))
-			e.begin(canceller(mailed))
-			settle()
-			var many []*Request
-			for i, name := range []string{"a", "b", "c", "d", "e"} {
-				many = append(many, target(name, i))
-				e.begin(many[i])
-			}
-			for _, r := range many {
-				e.begin(canceller(r))
-			}
-			settle()
-			e.begin(canceller(many[4])) // it is over
-			settle()
-			canceled := -int32(unix.ECANCELED)
-			require.Equal(
-				t,
-				map[string]int32{
-					"mailed": canceled, "a": canceled, "b": canceled, "c": canceled,
-					"d": canceled, "e": canceled, "cancels": 7,
-				},
-				results,
-			)
-			require.True(t, e.Idle())
-			e.countRunning()
-			require.True(t, e.Idle())
-			e.deinit()
-		})
-	}
+		}
+		mailed := target("mailed", 0)
+		require.True(t, e.beginElsewhere(mailed))
+		e.begin(canceller(mailed))
+		settle()
+		var many []*Request
+		for i, name := range []string{"a", "b", "c", "d", "e"} {
+			many = append(many, target(name, i))
+			e.begin(many[i])
+		}
+		for _, r := range many {
+			e.begin(canceller(r))
+		}
+		settle()
+		e.begin(canceller(many[4])) // it is over
+		settle()
+		canceled := -int32(unix.ECANCELED)
+		require.Equal(
+			t,
+			map[string]int32{
+				"mailed": canceled, "a": canceled, "b": canceled, "c": canceled,
+				"d": canceled, "e": canceled, "cancels": 7,
+			},
+			results,
+		)
+		require.True(t, e.Idle())
+		e.countRunning()
+		require.True(t, e.Idle())
+	})
 }

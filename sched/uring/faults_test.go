@@ -114,19 +114,13 @@ func TestFaultWaitsBesideCompletions(t *testing.T) {
 	require.False(t, poll())
 	require.True(t, poll() && completed == 3, "three completions lie there")
 
-	eachDriver(t, func(t *testing.T, options Options) {
-		for _, brief := range []bool{false, true} {
-			pollMany(t, options.Driver, brief)
-		}
-	})
+	for _, brief := range []bool{false, true} {
+		eachEngine(t, 2, func(t *testing.T, e *Engine) { pollMany(t, e, brief) })
+	}
 }
 
 // pollMany has an engine with a small ring carry out many requests.
-func pollMany(t *testing.T, driver Driver, brief bool) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	e := Engine{}
-	require.NoError(t, e.init(Options{Driver: driver, Requests: 2}))
+func pollMany(t *testing.T, e *Engine, brief bool) {
 	const all = 100
 	completed := 0
 	for range all {
@@ -138,5 +132,4 @@ func pollMany(t *testing.T, driver Driver, brief bool) {
 		require.NoError(t, e.pollSubmit(-1, brief))
 	}
 	require.True(t, e.Idle())
-	e.deinit()
 }

@@ -1,7 +1,6 @@
 package uring
 
 import (
-	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -37,12 +36,7 @@ func (notGoroutine) Unpark() {}
 // A goroutine that an engine has woken gets the P of the engine's thread: the next wait does not keep it. A wait while
 // nothing is under way does not keep it either.
 func TestWaitLendsItsP(t *testing.T) {
-	eachDriver(t, func(t *testing.T, options Options) {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		var e Engine
-		require.NoError(t, e.init(options))
-		defer e.deinit()
+	eachEngine(t, 0, func(t *testing.T, e *Engine) {
 		waits := &notedWaits{proxy: e.ring}
 		e.ring = waits
 		in, _ := pair(t)
@@ -80,12 +74,7 @@ func TestWaitLendsItsP(t *testing.T) {
 // An engine refuses a request that a thread has just counted, as the engine closes its mailbox. It is Idle then, even
 // if it has moved the count already, and it looks again if it had found the request counted.
 func TestRefusedRequestIsNotUnderWay(t *testing.T) {
-	eachDriver(t, func(t *testing.T, options Options) {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		var e Engine
-		require.NoError(t, e.init(options))
-		defer e.deinit()
+	eachEngine(t, 0, func(t *testing.T, e *Engine) {
 		var came []Completion
 		r := &Request{Entry: Entry{Op: OpNop}, Completed: func(c Completion) { came = append(came, c) }}
 		r.message.Value = r

@@ -82,9 +82,9 @@ func newFile(s *uring.Engines, name string, flag, fd int) *File {
 // triesApart is how long open waits before it tries again.
 const triesApart = 5 * time.Millisecond
 
-// open opens name in non-blocking mode, and blocks its caller until it has the descriptor. Unless flag has O_NONBLOCK,
-// it tries again until a named pipe has a reader, and while another process has a lease on the file (EAGAIN, fcntl(2)):
-// a system call that waits could not be cancelled.
+// open opens name in non-blocking mode: a system call that waits could not be cancelled. It blocks its caller until it
+// has the descriptor. Unless flag has O_NONBLOCK, it tries again until a named pipe has a reader (ENXIO), and while
+// another process has a lease on the file (EAGAIN; see fcntl(2)).
 func open(ctx context.Context, s *uring.Engines, name string, flag int, mode uint32) (int, error) {
 	if ctx == nil {
 		return -1, sched.ErrNilContext

@@ -5,8 +5,8 @@ void *lab_return_address(void) {
     return __builtin_return_address(0);
 }
 
-/* The caller's frame pointer is saved at the frame address. It is the lower half of 16 bytes: above
- * it lies the return address on amd64, and x30 on arm64. */
+/* The caller's frame pointer is saved at the frame address, in the lower half of 16 bytes. Above it
+ * lies the return address on amd64, and x30 on arm64. */
 void *lab_stack_after_return(void) {
     return (char *)__builtin_frame_address(0) + 16;
 }
