@@ -27,7 +27,7 @@ func decide(t *testing.T, a *machine.Arch, emulator bool, call string, arguments
 	require.Less(t, len(code), 4096, "the kernel takes no more")
 	machineOf := map[*machine.Arch]uint32{machine.AMD64: unix.AUDIT_ARCH_X86_64, machine.ARM64: unix.AUDIT_ARCH_AARCH64}
 	number, ok := callNumber(a, call)
-	require.True(t, ok)
+	require.True(t, ok, "%s has no %s", a.Name, call)
 	data := make([]byte, argumentsOffset+6*8)
 	// the interpreter reads packets, whose words are big-endian
 	binary.BigEndian.PutUint32(data[numberOffset:], uint32(number))
@@ -53,6 +53,7 @@ func TestFilter(t *testing.T) {
 		native, underEmulator int
 	}{
 		{"write", []uint64{1}, yes, yes},
+		{"newfstatat", nil, yes, yes},
 		{"execve", []uint64{page + 64, page, page + 16}, yes, yes},
 		{"execve", []uint64{page + 64, page, page + 24}, no, no},
 		{"execve", []uint64{64, page, page + 16}, no, no},
