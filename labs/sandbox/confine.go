@@ -52,9 +52,11 @@ func confine(told string, argv []string) error {
 	_ = unix.Setpgid(0, 0)
 	// emulators may not know it
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
-	// what the parent has left open
-	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil && !isMissing(err) {
-		return fmt.Errorf("close_range: %w", err)
+	// what the parent has left open; the filters of old containers refuse close_range
+	if unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) != nil {
+		for fd := 3; fd < 1024; fd++ {
+			unix.CloseOnExec(fd)
+		}
 	}
 	unix.Umask(0o077)
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil && !isMissing(err) {
@@ -68,7 +70,13 @@ func confine(told string, argv []string) error {
 		if l.resource == unix.RLIMIT_CPU {
 			bound.Max++ // SIGXCPU comes first
 		}
-		if err := unix.Prlimit(0, l.resource, &bound, nil); err != nil && !isMissing(err) {
+		var inherited unix.Rlimit
+		err := unix.Prlimit(0, l.resource, nil, &inherited)
+		if err == nil { // to raise Max needs CAP_SYS_RESOURCE
+			bound = unix.Rlimit{Cur: min(bound.Cur, inherited.Max), Max: min(bound.Max, inherited.Max)}
+			err = unix.Prlimit(0, l.resource, &bound, nil)
+		}
+		if err != nil && !isMissing(err) {
 			return fmt.Errorf("limit %d: %w", l.resource, err)
 		}
 	}

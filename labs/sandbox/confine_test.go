@@ -250,6 +250,20 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// A hard limit that the grader inherits and that is lower than the sandbox's stays.
+func TestLowerLimit(t *testing.T) {
+	a := machine.Native()
+	b, err := build(t, a, map[string]string{
+		"answer.c": headers + "int answer(void) { struct rlimit l; return getrlimit(RLIMIT_NOFILE, &l) ? 1 : l.rlim_max; }\n",
+	})
+	require.NoError(t, err)
+	argv := append([]string{"-c", `ulimit -n 14 && exec "$@"`, "sh"},
+		sandbox.Wrap(append(emulator(t, a), b.Path), sandbox.Limits{})...)
+	c := exec.Command("sh", argv...)
+	out, _ := c.CombinedOutput()
+	require.Equal(t, 14, c.ProcessState.ExitCode(), "the limit of descriptors: %s", out)
+}
+
 // noMemoryForEmulator is what qemu-user prints, by way of its library, when the limit leaves none to itself.
 var noMemoryForEmulator = regexp.MustCompile(`qemu-\w+\[\d+\].*failed to allocate \d+ bytes`)
 
