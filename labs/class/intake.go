@@ -89,7 +89,7 @@ func (f *finding) add(name, kind string, size int64, open func() (io.ReadCloser,
 	if err := f.count(); err != nil {
 		return err
 	}
-	if name = path.Clean(name); !fs.ValidPath(name) {
+	if name = path.Clean(strings.ToValidUTF8(name, "?")); !fs.ValidPath(name) {
 		return f.refuse("it has a file with the path %q, which leads out of it", name)
 	}
 	folder, base := path.Dir(name), path.Base(name)
@@ -97,8 +97,7 @@ func (f *finding) add(name, kind string, size int64, open func() (io.ReadCloser,
 		return f.refuse("it has a file with a name that no folder can hold")
 	}
 	hidden := func(part string) bool { return part == "__MACOSX" || part != "." && strings.HasPrefix(part, ".") }
-	wanted := func(pattern string) bool { ok, _ := path.Match(pattern, base); return ok }
-	if slices.ContainsFunc(strings.Split(name, "/"), hidden) || !slices.ContainsFunc(f.lab.Sources, wanted) {
+	if slices.ContainsFunc(strings.Split(name, "/"), hidden) || !f.lab.HandedIn(base) {
 		return nil
 	}
 	if f.folders[folder] == nil {

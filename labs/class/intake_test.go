@@ -94,7 +94,8 @@ func TestArchives(t *testing.T) {
 		"one from a Mac": {
 			makeZip(t, member{name: "lab/swap.S", text: "swap"}, member{name: "__MACOSX/swap.S", text: "x"}), "swap.S",
 		},
-		"one from Windows": {makeZip(t, member{name: `lab\swap.S`, text: "swap"}), "swap.S"},
+		"one from Windows":           {makeZip(t, member{name: `lab\swap.S`, text: "swap"}), "swap.S"},
+		"a name in an old code page": {makeZip(t, swap, member{name: "L\x94sung/L\x94sung.txt"}), "swap.S"},
 		"all of fiberlab": {
 			makeZip(t, member{name: "f/asm/a.S"}, member{name: "f/labs/02/swap.S"}, member{name: "f/labs/03/swap.S"}),
 			"swap.S",
