@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -386,6 +387,8 @@ func (f *finding) repository(ctx context.Context, at string) (err error) {
 	if err != nil {
 		return err
 	}
+	runtime.LockOSThread() // git ends with the thread that starts it
+	defer runtime.UnlockOSThread()
 	if err := c.Start(); err != nil {
 		return err
 	}
@@ -399,6 +402,9 @@ func (f *finding) repository(ctx context.Context, at string) (err error) {
 	failed := c.Wait()
 	if late {
 		return f.refuse("git needs more than %v for its last commit", gitTime)
+	}
+	if unconfined := sandbox.Unconfined(failed, said.String()); unconfined != nil {
+		return fmt.Errorf("%s: git does not run confined: %w", f.name, unconfined)
 	}
 	if text := strings.TrimSpace(said.String()); failed != nil && text != "" {
 		return f.refuse("git: %s", machine.Clip(text, 300, " ..."))

@@ -193,7 +193,8 @@ func TestFolders(t *testing.T) {
 
 // Of a bare repository the last commit counts. Its settings, hooks and alternates do not.
 func TestRepositories(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
+	where, err := exec.LookPath("git")
+	if err != nil {
 		t.Skip("no git")
 	}
 	work := t.TempDir()
@@ -218,6 +219,21 @@ func TestRepositories(t *testing.T) {
 	require.NoError(t, errors.Join(err, file.Close()))
 	taken(t, bare, "a repository", "swap.S")
 	require.NoFileExists(t, ran)
+
+	elsewhere := filepath.Join(work, "elsewhere", "bin", "git")
+	program, err := os.ReadFile(where)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(elsewhere), 0o700), os.WriteFile(elsewhere, program, 0o700)))
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", filepath.Dir(elsewhere))
+	taken(t, bare, "git in a folder of its own", "swap.S")
+	require.NoError(t, os.WriteFile(elsewhere, []byte("#!/missing\n"), 0o700))
+	lab, err := catalogue.Find("02")
+	require.NoError(t, err)
+	_, err = read(t.Context(), bare, lab, machine.AMD64)
+	require.ErrorContains(t, err, "alice.git: git does not run confined: sandbox: "+elsewhere+": no such file")
+	require.NotErrorIs(t, err, sandbox.ErrSubmission, "git is at fault, not the submission")
+	t.Setenv("PATH", path)
 
 	require.NoError(t, os.RemoveAll(filepath.Join(bare, "objects")))
 	require.NoError(t, os.Mkdir(filepath.Join(bare, "objects"), 0o700))

@@ -354,13 +354,14 @@ func (b *build) run(ctx context.Context, args []string) (said string, took time.
 		took = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 	}
 	said = out.kept.String()
-	switch exit := new(exec.ExitError); {
+	exit, unconfined := new(exec.ExitError), Unconfined(err, said)
+	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && context.Cause(ctx) == context.DeadlineExceeded && err != nil:
 		return "", took, &BuildError{Text: fmt.Sprintf("the compiler does not end within %v", BuildTimeout)}
 	case ctx.Err() != nil:
 		return "", took, ctx.Err()
-	case errors.As(err, &exit) && exit.ExitCode() == childStatus && strings.HasPrefix(said, "sandbox: "):
-		return "", took, errors.New(strings.TrimSpace(said))
+	case unconfined != nil:
+		return "", took, unconfined
 	case errors.As(err, &exit):
 		return said, took, errCompiler
 	}

@@ -79,7 +79,7 @@ func compilerFor(a *machine.Arch) (*compiler, error) {
 	return c, nil
 }
 
-// ask runs the compiler over an empty source and returns all that it says.
+// ask runs the compiler with words, unconfined, and returns all that it says.
 func (c *compiler) ask(words ...string) (string, error) {
 	command := exec.Command(c.words[0], slices.Concat(c.words[1:], words)...)
 	command.Env = append(os.Environ(), "LC_ALL=C")
@@ -132,14 +132,20 @@ func (c *compiler) explore(path string, a *machine.Arch) error {
 			c.folders = append(c.folders, realPath(folder))
 		}
 	}
-	// A compiler that is installed elsewhere, /opt/gcc/bin/gcc, finds its own things in the folder above.
-	if home := filepath.Dir(filepath.Dir(realPath(path))); home != "/" && home != "/usr" {
-		c.folders = append(c.folders, home, filepath.Dir(path))
-	}
+	c.folders = append(c.folders, homeOf(path)...)
 	slices.Sort(c.folders)
 	c.folders = slices.DeleteFunc(
 		slices.Compact(c.folders), func(f string) bool { return !filepath.IsAbs(f) || f == "/" },
 	)
+	return nil
+}
+
+// homeOf are the folders of a program that is installed elsewhere than in /usr. It finds its own things in the folder
+// above: /opt/gcc/bin/gcc in /opt/gcc.
+func homeOf(path string) []string {
+	if home := filepath.Dir(filepath.Dir(realPath(path))); filepath.IsAbs(home) && home != "/" && home != "/usr" {
+		return []string{home, filepath.Dir(path)}
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,19 +62,32 @@ func Init() {
 }
 
 // Wrap returns the command that confines itself within l and then executes argv: a program that Build has made, or a
-// qemu-user with such a program. It panics if Init has not been called.
+// qemu-user with such a program. The kernel kills it when the thread that started it ends. It panics if Init has not
+// been called.
 func Wrap(argv []string, l Limits) []string { return wrap(argv, confinement{Limits: l}) }
 
-// Tool returns the command that confines itself as a compiler is, and then executes argv, a tool of the system. The
-// tool may read the system's programs and the folders in read, and it writes no files.
+// Tool returns the command that confines itself as a compiler is, and then executes argv: the path of a tool of the
+// system, and its arguments. The tool may read the system's programs, what it is installed with, and the folders in
+// read, and it writes no files. The kernel kills it when the thread that started it ends. Tool panics if Init has not
+// been called.
 func Tool(argv, read []string) []string {
-	folders := &compilerFolders{Read: append(
+	folders := &compilerFolders{Read: slices.Concat(
 		[]string{
 			"/usr/bin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/bin", "/lib", "/lib64", "/nix/store", "/gnu/store",
 		},
-		read...,
+		homeOf(argv[0]), read,
 	)}
 	return wrap(argv, confinement{Limits: Limits{CPU: BuildCPU}, Compiler: folders})
+}
+
+// Unconfined is an error if a command of Wrap or Tool, which ended with ended and has said said, could not confine
+// itself or execute its command. Else it is nil.
+func Unconfined(ended error, said string) error {
+	exit := new(exec.ExitError)
+	if errors.As(ended, &exit) && exit.ExitCode() == childStatus && strings.HasPrefix(said, "sandbox: ") {
+		return errors.New(strings.TrimSpace(said))
+	}
+	return nil
 }
 
 func wrap(argv []string, c confinement) []string {
