@@ -82,6 +82,14 @@ func (e *BuildError) Error() string {
 	}
 }
 
+// Ours returns err, about the grader's own sources, as an error that is no *BuildError and begins with what.
+func Ours(what string, err error) error {
+	if failed := new(BuildError); errors.As(err, &failed) {
+		err = errors.New(failed.Error())
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
 // Build compiles and links a static program at fixed addresses. It takes of Given what the sources or Calls need. The
 // compiler runs confined: it reads its own folders, the system's headers and Dir, and writes Work. A *BuildError says
 // that the sources are at fault; other errors say that it could not be tried.
@@ -300,7 +308,7 @@ func (b *build) harness(ctx context.Context) (objects []string, err error) {
 			ctx, slices.Concat(b.flags, []string{"-fdebug-prefix-map=" + b.Work + "=/", "-c", "-o", object, source}),
 		)
 		if err != nil {
-			return nil, fmt.Errorf("the harness: %w", failed(err, said, ""))
+			return nil, Ours("the harness", failed(err, said, ""))
 		}
 		made, err := os.ReadFile(object)
 		if err != nil {

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,6 +81,15 @@ func TestBuildErrors(t *testing.T) {
 			require.Contains(t, err.Error(), c.want)
 		})
 	}
+}
+
+// A harness that does not build is no fault of the sources.
+func TestWrongHarness(t *testing.T) {
+	_, err := sandbox.Build(t.Context(), sandbox.BuildOptions{
+		Arch: machine.Native(), Dir: t.TempDir(), Work: t.TempDir(), Harness: map[string]string{"wrong.c": "int x\n"},
+	})
+	require.ErrorContains(t, err, "the harness: .harness-wrong.c:1: error: expected ")
+	require.False(t, errors.As(err, new(*sandbox.BuildError)), "the sources get the blame: %v", err)
 }
 
 // What the compiler takes for all files together is bounded, too.

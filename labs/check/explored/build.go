@@ -74,7 +74,9 @@ func (e *examiner) Prepare(
 	group.Go(func() (err error) {
 		build := build
 		build.Dir, build.Sources, build.Given, build.Look = given, e.sources(), nil, nil
-		tests, err = sandbox.Compile(limited, build)
+		if tests, err = sandbox.Compile(limited, build); err != nil {
+			err = sandbox.Ours("the lab's tests", err)
+		}
 		return err
 	})
 	if err := group.Wait(); err != nil {

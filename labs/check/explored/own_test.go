@@ -46,6 +46,10 @@ func TestOwn(t *testing.T) {
 	require.Equal(t, 0, skeleton.Points)
 	require.Contains(t, skeleton.Items[0].Faults[0].Text, "build/labs explore "+home+"/*.[cS] "+home+"/tests/counter.c")
 
+	require.NoError(t, os.WriteFile(filepath.Join(home, "tests", "counter.c"), []byte("int x\n"), 0o600))
+	_, err = lab.Grade(t.Context(), grade.Options{Arch: machine.Native(), Dir: home})
+	require.ErrorContains(t, err, "the lab's tests: counter.c:1: error: expected ", "no student is at fault")
+
 	const some = "title = \"t\"\nsources = [\"*\"]\n[[scenario]]\n"
 	const twice = "file = \"x.c\"\nname = \"n\"\npoints = 1\nschedules = 1\n"
 	for line, want := range map[string]string{
