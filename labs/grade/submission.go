@@ -45,7 +45,7 @@ type Options struct {
 	Seed     uint64         // of what is drawn
 	Emulator []string       // as in machine.Options
 	Progress func(done int) // told how many items are done; may be nil
-	ItemTime time.Duration  // how long the examination of one item may take; 0: ItemTime
+	ItemTime time.Duration  // how long the examination of one item may take; 0: the lab's
 }
 
 // Grade builds what lies in o.Dir, examines it and returns the report. A submission that does not build, or cannot be
@@ -63,8 +63,8 @@ func (l *Lab) Grade(ctx context.Context, o Options) (*Report, error) {
 	return r, err
 }
 
-// With builds what lies in o.Dir and calls use with a bench for it. It returns the errors of use and of the build. It
-// makes a temporary folder, which it removes when use returns.
+// With builds what lies in o.Dir and calls use with a bench for it. It returns the errors of use and of the build,
+// and errors that wrap sandbox.ErrSubmission. It makes a temporary folder, which it removes when use returns.
 func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, error)) (r *Report, err error) {
 	err = l.take(o, func(s *Submission) error {
 		var examiner Examiner = standing{}
@@ -73,7 +73,9 @@ func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, er
 		}
 		b, err := examiner.Prepare(ctx, l, s, o)
 		if failed := new(sandbox.BuildError); errors.As(err, &failed) && s.Remark != "" {
-			failed.More = strings.TrimSpace(failed.More + "\n" + s.Remark)
+			remarked := *failed // the error may be one for all submissions
+			remarked.More = strings.TrimSpace(failed.More + "\n" + s.Remark)
+			err = &remarked
 		}
 		if err != nil {
 			return err

@@ -106,6 +106,14 @@ func TestHeader(t *testing.T) {
 	require.Equal(t, 100, r.Points)
 	require.Len(t, r.Remarks, 1)
 	require.Contains(t, r.Remarks[0], "graded with the lab's own convention.h")
+
+	large := filepath.Join(dir, "convention_large.S")
+	require.NoError(t, os.WriteFile(large, []byte(".data\n.fill 5000000, 8, 1\n"), 0o600))
+	require.Contains(t, strings.Join(graded(t, machine.Native(), dir).Build.Said, "\n"), "the lab's own convention.h")
+	require.NoError(t, os.Remove(filepath.Join(dir, "convention.h")))
+	said := graded(t, machine.Native(), dir).Build.Said
+	require.Contains(t, said[0], "its objects have more than 32 MB")
+	require.Len(t, said, 1, "the remark is about the submission before")
 }
 
 // A value that a register or the memory below the stack pointer does not keep is traced to that register,
