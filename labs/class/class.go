@@ -46,7 +46,7 @@ type Options struct {
 	Lab      *grade.Lab
 	Arch     *machine.Arch
 	Dir      string   // has a folder, an archive or a bare git repository of each student, by whose name it is called
-	Out      string   // for the results: new, empty, or that of a run which was interrupted
+	Out      string   // for the results: new, empty, or that of an earlier run
 	Seed     *uint64  // of what is drawn, the same for all; nil: that of Out, or another one
 	Emulator []string // as in machine.Options
 	Jobs     int      // how many are graded at a time; 0: one a processor

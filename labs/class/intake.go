@@ -41,8 +41,8 @@ const (
 // repository, or an archive: zip, or tar with gzip or bzip2 or neither. Files may lie in a folder below: in labs/NN if
 // there is one, else in the uppermost folder that has any.
 //
-// Nothing is written, no link is followed, no program of the submission is run. Errors that wrap sandbox.ErrSubmission
-// are the submission's fault.
+// Nothing is written to the submission, no link is followed, no program of the submission is run. Errors that wrap
+// sandbox.ErrSubmission are the submission's fault.
 func read(ctx context.Context, at string, lab *grade.Lab, arch *machine.Arch) (map[string][]byte, error) {
 	f := finding{name: filepath.Base(at), lab: lab, arch: arch, folders: map[string]map[string]found{}}
 	info, err := os.Lstat(at)

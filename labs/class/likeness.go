@@ -39,7 +39,7 @@ type fingerprints map[uint64]bool
 
 var (
 	comments   = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
-	hashes     = regexp.MustCompile(`(?m)#.*$`) // in assembly for amd64: to the end of the line
+	hashes     = regexp.MustCompile(`(?m)#.*$`) // in assembly: to the end of the line; on arm64 a constant begins so
 	directives = regexp.MustCompile(`(?m)^\s*(\.\w+.*|#.*)$`)
 	tokenOf    = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|%?[A-Za-z_]\w*|\d\w*|[^\s\w]`)
 )

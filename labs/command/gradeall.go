@@ -114,7 +114,7 @@ lacks something; 130 interrupted.`,
 	return c
 }
 
-const jobsRemedy = "give a number from 1 up"
+const jobsRemedy = "give a number from 0 up; 0 is one a processor"
 
 func gradeAll(ctx context.Context, o class.Options, stdout, stderr io.Writer) error {
 	began, terminal := time.Now(), step.ScreenOf(stderr).Terminal

@@ -41,7 +41,7 @@ type Lab struct {
 	Flags    []string          // more flags for the compiler
 	Examiner Examiner          // nil: submissions stand still, with Harness around
 	Handout  string            // the file with the sections, in the lab's folder
-	ItemTime time.Duration     // how long the examination of one item may take; 0: ItemTime
+	ItemTime time.Duration     // how long an item may take; 0: ItemTime, up to five times that on a busy machine
 	AtOnce   int               // so many items are examined at a time, if none uses Shared or Measure; 0: one
 	Sources  []string          // the patterns of what is handed in: "*.S", "*.c", "*.h"
 	Beside   []string          // files that match Sources and are not handed in: programs to measure with

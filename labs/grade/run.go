@@ -140,7 +140,8 @@ func newRandom(seed uint64, name string) *rand.Rand {
 }
 
 // Shared returns what make has made under that name for this bench, and makes it the first time, so that several items
-// may look at one run. make gets a context and random values that do not depend on the item that asks first.
+// may look at one run. make gets ctx, and random values that do not depend on the item that asks first. Its error is
+// kept, too.
 func Shared[T any](ctx context.Context, b *Bench, name string, make func(context.Context) (T, error)) (T, error) {
 	type outcome struct {
 		value T
@@ -160,7 +161,7 @@ func Shared[T any](ctx context.Context, b *Bench, name string, make func(context
 	return o.value, o.err
 }
 
-// On returns the lab's form for an architecture: an error if the lab is not done on it.
+// On returns an error, which names the lab's architectures, if the lab is not done on a.
 func (l *Lab) On(a *machine.Arch) error {
 	for _, known := range l.Arches {
 		if known == a {

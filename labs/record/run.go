@@ -17,7 +17,7 @@ import (
 // Watch says what Run records.
 type Watch struct {
 	Title   string
-	Regions []Region // Address, Name, Stack and Size are given; Initial is read
+	Regions []Region // Address, Name, Stack and the length of Initial are given; Initial is read
 	Labels  []Label
 	Until   []uint64 // the program counters at which the recording ends, before the instruction there
 	Limit   int      // how many steps at most; 0 is DefaultLimit

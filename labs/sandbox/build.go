@@ -49,7 +49,7 @@ type BuildOptions struct {
 	Calls   []string          // the submission's symbols that the harness uses; what else it uses is the C library's
 	May     []string          // the symbols of the C library that the submission may use; nil: all
 	// Look is called with the text of each source in C as the preprocessor leaves it, with macros and marks of lines.
-	// Its errors end the build. It may be nil.
+	// Its errors end the build. Several goroutines may call it at once. It may be nil.
 	Look func(name, text string) error
 	CPU  time.Duration // what all runs of the compiler over Sources may take of a processor; 0: AllBuildCPU
 }
