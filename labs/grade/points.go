@@ -61,8 +61,10 @@ func ReadPoints(path string) (*Points, error) {
 	case len(unknown) > 0:
 		return nil, fmt.Errorf("%s: %s means nothing: fiberlab points LAB prints what may stand there", path, unknown[0])
 	case !(p.Weight >= 0) || math.IsInf(p.Weight, 1), p.Late.PerDay < 0, p.Late.PerDay > 100, p.Late.Most < 0,
-		p.Late.Most > 100:
-		return nil, fmt.Errorf("%s: weight is a number from 0 up, per_day and most are 0 to 100", path)
+		p.Late.Most > 100, p.Late.Grace < 0:
+		return nil, fmt.Errorf(
+			"%s: weight is a number from 0 up, per_day and most are 0 to 100, grace is a duration from 0s up", path,
+		)
 	case strings.HasSuffix(zone.String(), "-local"):
 		return nil, fmt.Errorf("%s: due has no zone: write a time as 2030-01-31T23:59:00+01:00", path)
 	case p.Late.PerDay > 0 && p.Late.Due.IsZero():

@@ -66,13 +66,14 @@ func TestWeighed(t *testing.T) {
 		"[late]\nper_day = 10":              "late has per_day and no due: add when the lab is due",
 		"[late]\nper_day = 101":             "per_day and most are 0 to 100",
 		"[late]\ngrace = \"soon\"":          "invalid duration",
+		"[late]\ngrace = \"-48h\"":          "grace is a duration from 0s up",
 		"[items]\n\"rbx comes back\" = 1.5": "incompatible types",
 	} {
 		p, err := read(t, text)
 		if err == nil {
 			_, err = lab.Weighed(p)
 		}
-		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, want, text)
 	}
 	p = &grade.Points{Items: map[string]int{}}
 	for _, item := range before {
