@@ -128,6 +128,18 @@ func TestGradeUsage(t *testing.T) {
 	}
 }
 
+func TestPointsUsage(t *testing.T) {
+	for want, args := range map[string][]string{
+		"labs: points needs one lab: points 2\n":                     {},
+		"labs: --arch has no value: choose one of amd64 and arm64\n": {"1", "--arch"},
+		"unknown flag: --nosuch: points --help lists the flags\n":    {"1", "--nosuch"},
+	} {
+		o := execute(t.Context(), func(stdout, _ io.Writer) *cobra.Command { return command.PrintPoints(stdout) }, args)
+		require.Equal(t, 2, o.code, want)
+		require.Contains(t, o.stderr, want)
+	}
+}
+
 func TestGradeAllUsage(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

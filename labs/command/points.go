@@ -31,7 +31,12 @@ func PrintPoints(stdout io.Writer) *cobra.Command {
 		Long: `Prints a points.toml with the items of lab LAB and their points, and what else may stand in such a file: which
 items are left out, what the lab is worth in the course, and what it costs to be late. grade and grade-all find it in
 labs/LAB/points.toml of the checkout in whose folder build they are; --points names another one.`,
-		Args: cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("points needs one lab: points 2")
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			lab, err := catalogue.Find(args[0])
 			if err != nil {
@@ -50,6 +55,7 @@ labs/LAB/points.toml of the checkout in whose folder build they are; --points na
 	}
 	c.Flags().StringVar(&arch, "arch", "",
 		"print the items on `NAME`: amd64 or arm64 (default: this machine's, or the lab's)")
+	c.SetFlagErrorFunc(flagErrors(map[string]string{"arch": archRemedy}))
 	return c
 }
 
