@@ -41,6 +41,7 @@ var (
 	comments   = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
 	hashes     = regexp.MustCompile(`(?m)#.*$`) // in assembly: to the end of the line; on arm64 a constant begins so
 	directives = regexp.MustCompile(`(?m)^\s*(\.\w+.*|#.*)$`)
+	nameOf     = regexp.MustCompile(`^[A-Za-z_]`)
 	tokenOf    = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|%?[A-Za-z_]\w*|\d\w*|[^\s\w]`)
 )
 
@@ -66,7 +67,7 @@ func tokensOf(name, text string) []string {
 			token = "text"
 		case first >= '0' && first <= '9':
 			token = "number"
-		case !assembly && (first == '_' || first >= 'A' && first <= 'z') && !kept.MatchString(token):
+		case !assembly && nameOf.MatchString(token) && !kept.MatchString(token):
 			token = "name"
 		case assembly && token != strings.ToLower(token):
 			token = "constant"

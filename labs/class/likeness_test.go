@@ -75,4 +75,5 @@ func TestTokensOfAssembly(t *testing.T) {
 		t, strings.Fields("name ( text , number ) ; return atomic_load ( & name ) ;"),
 		tokensOf("a.c", `call("x", 0x12); /* y */ return atomic_load(&top);`),
 	)
+	require.Equal(t, strings.Fields(`name [ name ] ^ \ name`), tokensOf("a.c", `a[i] ^ \ b`), "signs are no names")
 }
