@@ -1,7 +1,9 @@
 package selftest
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -84,7 +86,7 @@ func (w *workshop) examine(
 		return nil, fmt.Errorf("the build of the reference left no object of %s: %w", m.File, err)
 	}
 	if said, err := w.run(ctx, dir, append(flags, "-c", "-o", object, m.File)); err != nil {
-		return unbuilt(said), ctx.Err()
+		return unbuilt(ctx, said, err)
 	}
 	if filepath.Ext(m.File) == ".c" {
 		if same, err := sameCode(object, w.object(m.File)); same || err != nil {
@@ -107,7 +109,7 @@ func (w *workshop) examine(
 		},
 		grade.Link(w.subject.Arch)...)
 	if said, err := w.run(ctx, dir, link); err != nil {
-		return unbuilt(said), ctx.Err()
+		return unbuilt(ctx, said, err)
 	}
 	if bench.Program, err = machine.Open(program); err != nil {
 		return nil, err
@@ -166,8 +168,13 @@ func (w *workshop) run(ctx context.Context, dir string, args []string) (string, 
 	return string(out), err
 }
 
-func unbuilt(said string) *grade.Report {
-	return &grade.Report{Build: &grade.BuildReport{Failed: true, Said: strings.Split(strings.TrimSpace(said), "\n")}}
+// unbuilt is the report of a mutant that the compiler refused. It returns err if the compiler did not get that far.
+func unbuilt(ctx context.Context, said string, err error) (*grade.Report, error) {
+	if exit := new(exec.ExitError); ctx.Err() != nil || !errors.As(err, &exit) || !exit.Exited() {
+		return nil, fmt.Errorf("the compiler: %w", cmp.Or(ctx.Err(), err))
+	}
+	said = strings.TrimSpace(said)
+	return &grade.Report{Build: &grade.BuildReport{Failed: true, Said: strings.Split(said, "\n")}}, nil
 }
 
 // until returns the subject with a lab whose items, in the order given, are examined until there is a fault of that

@@ -144,6 +144,9 @@ func (s Subject) Mutants(ctx context.Context, o Options) (Result, error) {
 				r.SameCode++
 			}
 		}
+		if r.Unbuilt > 1 && r.Mutants+r.SameCode == 0 {
+			r.Misses = append(r.Misses, Miss{What: s.String(), Why: fmt.Sprintf("none of %d mutants builds", r.Unbuilt)})
+		}
 		return nil, err
 	})
 	return r, err

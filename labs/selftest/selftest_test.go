@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -264,6 +265,18 @@ func TestFaultyGradersAreFound(t *testing.T) {
 			return item
 		})
 		require.Contains(t, examine(t, helpless, Subject.Mutants), "the grader fails: lab ")
+	})
+	t.Run("no compiler", func(t *testing.T) {
+		mutants, err := swaps.mutants(&mutate.Equivalents{})
+		require.NoError(t, err)
+		options := grade.Options{Arch: swaps.Arch, Dir: filepath.Join(swaps.Folder, "reference"), Emulator: emulator()}
+		_, err = swaps.Lab.With(t.Context(), options, func(reference *grade.Bench) (*grade.Report, error) {
+			w, err := newWorkshop(swaps, reference)
+			require.NoError(t, err)
+			w.compiler = []string{"missing"}
+			return w.examine(t.Context(), mutants[0], nil)
+		})
+		require.ErrorIs(t, err, exec.ErrNotFound, "the mutant gets the blame")
 	})
 	t.Run("a list that is wrong", func(t *testing.T) {
 		other := swaps
