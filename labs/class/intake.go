@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -355,8 +356,8 @@ func isRepository(at string) bool {
 // gitTime is how long git may take.
 const gitTime = time.Minute
 
-// repository looks through the last commit of a git repository. Git gets a copy that has objects and references alone:
-// no configuration, no hooks, no objects of other repositories. It runs confined.
+// repository looks through the last commit of a git repository. Git gets a copy that has objects and references, and of
+// the settings only how these are stored: no hooks, no objects of other repositories. It runs confined.
 func (f *finding) repository(ctx context.Context, at string) (err error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -406,6 +407,9 @@ func (f *finding) repository(ctx context.Context, at string) (err error) {
 	if unconfined := sandbox.Unconfined(failed, said.String()); unconfined != nil {
 		return fmt.Errorf("%s: git does not run confined: %w", f.name, unconfined)
 	}
+	if failed != nil && strings.Contains(said.String(), "unknown repository extension") {
+		return fmt.Errorf("%s: the git here is too old for how it stores objects or references: install a newer one", f.name)
+	}
 	if text := strings.TrimSpace(said.String()); failed != nil && text != "" {
 		return f.refuse("git: %s", machine.Clip(text, 300, " ..."))
 	}
@@ -414,6 +418,12 @@ func (f *finding) repository(ctx context.Context, at string) (err error) {
 	}
 	return err
 }
+
+// ofRepository is what git needs of a repository.
+var ofRepository = []string{".", "HEAD", "config", "packed-refs", "objects", "refs", "reftable"}
+
+// extension is a setting that says how a repository stores its objects and references.
+var extension = regexp.MustCompile(`(?mi)^\s*(objectformat *= *sha256|refstorage *= *reftable)\s*$`)
 
 // copyRepository copies what git needs to know of a repository, in plain files.
 func (f *finding) copyRepository(ctx context.Context, at, to string) error {
@@ -429,7 +439,7 @@ func (f *finding) copyRepository(ctx context.Context, at, to string) error {
 		}
 		top, _, _ := strings.Cut(name, "/")
 		switch {
-		case !slices.Contains([]string{".", "HEAD", "packed-refs", "objects", "refs"}, top), name == "objects/info":
+		case !slices.Contains(ofRepository, top), name == "objects/info":
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -460,5 +470,14 @@ func (f *finding) copyRepository(ctx context.Context, at, to string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(to, "config"), []byte("[core]\nrepositoryformatversion = 0\nbare = true\n"), 0o600)
+	config := filepath.Join(to, "config")
+	text, err := os.ReadFile(config)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	own := "[core]\nrepositoryformatversion = 1\nbare = true\n[extensions]\n"
+	for _, set := range extension.FindAllSubmatch(text, -1) {
+		own += string(set[1]) + "\n"
+	}
+	return os.WriteFile(config, []byte(own), 0o600)
 }

@@ -206,11 +206,14 @@ func TestRepositories(t *testing.T) {
 		out, err := c.CombinedOutput()
 		require.NoError(t, err, string(out))
 	}
-	git("init", "-q", "own")
-	require.NoError(t, os.WriteFile(filepath.Join(work, "own", "swap.S"), []byte("swap"), 0o600))
-	git("-C", "own", "add", ".")
-	git("-C", "own", "commit", "-q", "-m", "swap")
-	git("clone", "-q", "--bare", "own", bare)
+	commit := func(format string) {
+		git("init", "-q", "--object-format="+format, format)
+		require.NoError(t, os.WriteFile(filepath.Join(work, format, "swap.S"), []byte("swap"), 0o600))
+		git("-C", format, "add", ".")
+		git("-C", format, "commit", "-q", "-m", "swap")
+	}
+	commit("sha1")
+	git("clone", "-q", "--bare", "sha1", bare)
 	file, err := os.OpenFile(filepath.Join(bare, "config"), os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
 	_, err = fmt.Fprintf(
@@ -219,6 +222,9 @@ func TestRepositories(t *testing.T) {
 	require.NoError(t, errors.Join(err, file.Close()))
 	taken(t, bare, "a repository", "swap.S")
 	require.NoFileExists(t, ran)
+
+	commit("sha256")
+	taken(t, filepath.Join(work, "sha256", ".git"), "a repository with long names of objects", "swap.S")
 
 	elsewhere := filepath.Join(work, "elsewhere", "bin", "git")
 	program, err := os.ReadFile(where)
@@ -238,7 +244,7 @@ func TestRepositories(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(bare, "objects")))
 	require.NoError(t, os.Mkdir(filepath.Join(bare, "objects"), 0o700))
 	require.NoError(t, os.Mkdir(filepath.Join(bare, "objects", "info"), 0o700))
-	alternate := []byte(filepath.Join(work, "own", ".git", "objects") + "\n")
+	alternate := []byte(filepath.Join(work, "sha1", ".git", "objects") + "\n")
 	require.NoError(t, os.WriteFile(filepath.Join(bare, "objects", "info", "alternates"), alternate, 0o600))
 	taken(t, bare, "objects of another repository", "git: fatal")
 	require.NoError(t, os.Remove(filepath.Join(bare, "HEAD")))
