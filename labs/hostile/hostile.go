@@ -24,7 +24,6 @@ var files embed.FS
 // Submission is one of the set.
 type Submission struct {
 	Name   string
-	Tries  string // what it tries, in a few words
 	Native string // what its report says, as a regular expression, where the grader controls it by ptrace
 	Stub   string // and where it runs in an emulator, if that is something else
 	Slow   bool   // whether it takes seconds, until the grader's limits end it
@@ -72,7 +71,7 @@ const endless = `does not come|the examination did not end within`
 
 // Set returns all submissions.
 func Set() []Submission {
-	set := []Submission{
+	return []Submission{
 		// Before it runs.
 		{Name: "constructor", Native: `has a constructor \(section \.init_array\): nothing may run before main`},
 		{Name: "preinit", Native: `has a constructor \(section \.preinit_array\): nothing may run before main`},
@@ -100,16 +99,16 @@ func Set() []Submission {
 		{Name: "lines", Native: `what it makes cannot be read: source lines of the program: there are more than \d+`},
 		{Name: "library", Native: `uses swapcontext: not allowed in this lab`},
 		{
-			Name: "link", Tries: "Is a link to the reference.",
+			Name:   "link",
 			make:   func(dir string) error { return os.Symlink("/etc/passwd", filepath.Join(dir, "hostile.c")) },
 			Native: `hostile\.c cannot be handed in: it is a symbolic link, not a plain file`,
 		},
 		{
-			Name: "pipe", Tries: "Is a pipe without a writer.",
+			Name:   "pipe",
 			make:   func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "hostile.c"), 0o600) },
 			Native: `hostile\.c cannot be handed in: it is a pipe, not a plain file`,
 		},
-		{Name: "large", Tries: "Has ten megabytes.", make: func(dir string) error {
+		{Name: "large", make: func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "hostile.c"), []byte(strings.Repeat("int a;\n", 10<<20/7)), 0o600)
 		}, Native: `hostile\.c cannot be handed in: it has \d+ bytes`},
 
@@ -162,12 +161,6 @@ func Set() []Submission {
 		{Name: "semihosting", Native: `got SIG(SEGV|ILL)`, Stub: `got SIGSEGV|called semihosting: not allowed here`},
 		{Name: "size", Native: `no memory where the examination needs some: read 8 bytes at 0x10`},
 	}
-	for i := range set {
-		if set[i].Tries == "" {
-			set[i].Tries = tries(set[i].Name)
-		}
-	}
-	return set
 }
 
 // WriteAnswers makes a submission for any lab in the folder dir: each function that the lab needs answers the grader in
@@ -187,18 +180,4 @@ func WriteAnswers(dir string, needs []string) error {
 	}
 	return errors.Join(os.WriteFile(filepath.Join(dir, "convention.c"), []byte(source), 0o644),
 		os.WriteFile(filepath.Join(dir, "hostile.h"), head, 0o644))
-}
-
-// tries is the comment at the head of a submission.
-func tries(name string) string {
-	entries, err := files.ReadDir(name)
-	if err != nil {
-		panic(err) // they are part of this program
-	}
-	text, err := files.ReadFile(name + "/" + entries[0].Name())
-	if err != nil {
-		panic(err)
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	return strings.TrimSuffix(strings.TrimPrefix(line, "/* "), " */")
 }

@@ -18,7 +18,6 @@ import (
 type Watch struct {
 	Title   string
 	Regions []Region // Address, Name, Stack and the length of Initial are given; Initial is read
-	Labels  []Label
 	Until   []uint64 // the program counters at which the recording ends, before the instruction there
 	Limit   int      // how many steps at most; 0 is DefaultLimit
 	Dir     string   // where the sources are: no others are read
@@ -38,7 +37,7 @@ func (e *TooLongError) Error() string {
 // and when the program failed: then the stop is not Reached, and the last step has a Fault. Its errors are the errors
 // of m, ctx.Err() and *TooLongError.
 func Run(ctx context.Context, m machine.Machine, p *machine.Program, w Watch) (*Recording, machine.Stop, error) {
-	r := &Recording{Title: w.Title, Arch: m.Arch().Name, Names: m.Arch().Registers, Labels: w.Labels,
+	r := &Recording{Title: w.Title, Arch: m.Arch().Name, Names: m.Arch().Registers,
 		Registers: map[string]Word{}, Sources: map[string][]string{}}
 	before, err := m.Registers()
 	if err != nil {

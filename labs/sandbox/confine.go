@@ -20,7 +20,8 @@ const (
 	descriptors         = 16
 	emulatorDescriptors = 64
 	stackSize           = 8 << 20
-	emulatorMemory      = 1 << 30 // what an emulator may map for itself
+	programMemory       = 512 << 20 // what a submission may map
+	emulatorMemory      = 1 << 30   // what an emulator may map for itself
 	compilerMemory      = 2 << 30
 	compilerFile        = 64 << 20
 )
@@ -105,12 +106,9 @@ type limit struct {
 }
 
 func (c confinement) limits(emulator bool) []limit {
-	seconds, memory := uint64((c.Limits.CPU+time.Second-1)/time.Second), c.Limits.Memory
+	seconds := uint64((c.Limits.CPU + time.Second - 1) / time.Second)
 	if seconds == 0 {
 		seconds = uint64(defaultCPU / time.Second)
-	}
-	if memory == 0 {
-		memory = defaultMemory
 	}
 	bounds := []limit{
 		{unix.RLIMIT_CPU, seconds}, {unix.RLIMIT_CORE, 0}, {unix.RLIMIT_MEMLOCK, 0}, {unix.RLIMIT_MSGQUEUE, 0},
@@ -120,11 +118,12 @@ func (c confinement) limits(emulator bool) []limit {
 		return append(bounds, limit{unix.RLIMIT_FSIZE, compilerFile}, limit{unix.RLIMIT_AS, compilerMemory})
 	case emulator: // it maps more than it uses, and has threads
 		return append(bounds, limit{unix.RLIMIT_FSIZE, 0}, limit{unix.RLIMIT_NOFILE, emulatorDescriptors},
-			limit{unix.RLIMIT_DATA, emulatorMemory + memory})
+			limit{unix.RLIMIT_DATA, emulatorMemory + programMemory})
 	default: // no processes: RLIMIT_NPROC binds no root, but then nothing else is lost
 		return append(
 			bounds, limit{unix.RLIMIT_FSIZE, 0}, limit{unix.RLIMIT_NOFILE, descriptors}, limit{unix.RLIMIT_NPROC, 0},
-			limit{unix.RLIMIT_STACK, stackSize}, limit{unix.RLIMIT_DATA, memory}, limit{unix.RLIMIT_AS, memory},
+			limit{unix.RLIMIT_STACK, stackSize}, limit{unix.RLIMIT_DATA, programMemory},
+			limit{unix.RLIMIT_AS, programMemory},
 		)
 	}
 }

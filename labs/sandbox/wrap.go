@@ -17,14 +17,10 @@ import (
 
 // Limits bound what a confined program may use. The zero value has the defaults.
 type Limits struct {
-	CPU    time.Duration // of processor time, rounded up to seconds; 0: 20 s
-	Memory uint64        // bytes that it may map, besides what an emulator needs; 0: 512 MiB
+	CPU time.Duration // of processor time, rounded up to seconds; 0: 20 s
 }
 
-const (
-	defaultCPU    = 20 * time.Second
-	defaultMemory = 512 << 20
-)
+const defaultCPU = 20 * time.Second
 
 // childWord is the first argument of a process that is to confine itself.
 const childWord = "fiberlab-confined"
