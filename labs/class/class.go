@@ -14,9 +14,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -261,12 +259,8 @@ func (o Options) settle() (uint64, error) {
 			return 0, fmt.Errorf("%s has other files (%s): choose another folder for --out", o.Out, e.Name())
 		}
 	}
-	if o.Seed != nil {
+	if want.Seed = grade.NewSeed(); o.Seed != nil {
 		want.Seed = *o.Seed
-	} else {
-		var drawn [8]byte
-		rand.Read(drawn[:])                                    // it never fails
-		want.Seed = binary.LittleEndian.Uint64(drawn[:]) >> 32 // short enough to be typed again
 	}
 	return want.Seed, replace(path, encode(want))
 }

@@ -17,6 +17,7 @@ import (
 
 	"fiberlab/labs"
 	"fiberlab/labs/explore"
+	"fiberlab/labs/formats"
 	"fiberlab/labs/machine"
 	"fiberlab/labs/step"
 )
@@ -38,7 +39,7 @@ func Explore(stdout, stderr io.Writer, show func(r *explore.Result, asJSON bool)
 	if show == nil {
 		show = func(r *explore.Result, asJSON bool) error {
 			if asJSON {
-				return writeJSON(stdout, r)
+				return formats.WriteJSON(stdout, r)
 			}
 			return r.Write(stdout, step.ScreenOf(stdout).Columns)
 		}

@@ -2,9 +2,6 @@ package command
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -82,7 +79,7 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 				return err
 			}
 			if !c.Flags().Changed("seed") {
-				o.Seed = draw()
+				o.Seed = grade.NewSeed()
 			}
 			o.Emulator = emulatorOf(o.Arch)
 			if as != "" {
@@ -100,7 +97,7 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 				return err
 			}
 			if asJSON {
-				err = writeJSON(stdout, r)
+				err = formats.WriteJSON(stdout, r)
 			} else {
 				_, err = io.WriteString(stdout, reportText(r, lab, step.ScreenOf(stdout).Columns))
 			}
@@ -196,18 +193,4 @@ func emulatorOf(a *machine.Arch) []string {
 		return nil
 	}
 	return strings.Fields(os.Getenv("FIBERLAB_EXEC"))
-}
-
-// draw returns a seed, short enough to be typed again.
-func draw() uint64 {
-	var bytes [8]byte
-	rand.Read(bytes[:]) // it never fails
-	return binary.LittleEndian.Uint64(bytes[:]) >> 32
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }

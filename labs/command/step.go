@@ -82,7 +82,7 @@ build; 130 interrupted.`,
 				return err
 			}
 			if !c.Flags().Changed("seed") {
-				o.seed = draw()
+				o.seed = grade.NewSeed()
 			}
 			r, err := o.record(c.Context())
 			if err = Unbuilt(stderr, err); err != nil {
@@ -212,10 +212,7 @@ func (o *stepping) record(ctx context.Context) (all *record.Recording, err error
 			return nil, err
 		}
 	}
-	options := grade.Options{Arch: o.arch, Dir: dir, Seed: o.seed}
-	if o.arch == machine.Native() {
-		options.Emulator = strings.Fields(os.Getenv("FIBERLAB_EXEC"))
-	}
+	options := grade.Options{Arch: o.arch, Dir: dir, Seed: o.seed, Emulator: emulatorOf(o.arch)}
 	lab := *o.lab
 	// fiberlab's own switch says by these what is wrong; here are no points to be had
 	lab.May = append(slices.Clone(lab.May), "strlen", "write")

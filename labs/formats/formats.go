@@ -79,7 +79,8 @@ func said(item grade.ItemReport) string {
 	return strings.Join(lines, "\n")
 }
 
-func writeJSON(w io.Writer, v any) error {
+// WriteJSON writes v as one JSON document, for people and programs.
+func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
@@ -115,7 +116,7 @@ func gradescope(w io.Writer, r *grade.Report) error {
 			float64(item.Points), float64(item.Of), status, item.Name, fmt.Sprint(i + 1), said(item), "text", "visible",
 		})
 	}
-	return writeJSON(w, result)
+	return WriteJSON(w, result)
 }
 
 // prairieLearn writes a results.json: https://prairielearn.readthedocs.io/en/latest/externalGrading/
@@ -136,14 +137,14 @@ func prairieLearn(w io.Writer, r *grade.Report) error {
 	}{Gradable: true, Score: share(r), Output: about(r), Tests: []test{}}
 	if text := unbuilt(r); text != "" {
 		result.Gradable, result.FormatErrors = false, []string{text}
-		return writeJSON(w, result)
+		return WriteJSON(w, result)
 	}
 	for _, item := range r.Items {
 		result.Tests = append(result.Tests, test{
 			item.Name, "section " + item.Section + " of the handout", item.Points, item.Of, said(item),
 		})
 	}
-	return writeJSON(w, result)
+	return WriteJSON(w, result)
 }
 
 // share is the part of the points that was given, from 0 to 1.
@@ -187,7 +188,7 @@ func classroom50(w io.Writer, r *grade.Report) error {
 		return otherwise
 	}
 	commit := os.Getenv("COMMIT_URL")
-	return writeJSON(w, struct {
+	return WriteJSON(w, struct {
 		Schema     string `json:"schema"`
 		Classroom  string `json:"classroom"`
 		Assignment string `json:"assignment"`

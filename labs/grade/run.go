@@ -127,6 +127,9 @@ func (b *Bench) examine(ctx context.Context, item Item) ([]Fault, error) {
 	return faults, err
 }
 
+// NewSeed draws the seed of an examination, short enough to be typed again.
+func NewSeed() uint64 { return uint64(rand.Uint32()) }
+
 // Draw returns random values that depend on the bench's seed and on name.
 func (b *Bench) Draw(name string) *rand.Rand { return newRandom(b.Seed, name) }
 
