@@ -58,21 +58,21 @@ BENCHSTAT   = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 SUITES_WITH_C = ./tests/fiber ./tests/ctask ./tests/cxx
 
 # The packages whose tests run C on fibers, and those whose memory the kernel writes. Those of asm and cgo_ucontext compile their programs themselves.
-ASAN_PKGS = ./tests/uring $(SUITES_WITH_C) ./fiber/... ./stack/... ./sched/ctask/... ./sched/uring/...
+ASAN_PKGS = ./tests/uring $(SUITES_WITH_C) ./fiber/... ./sched/ctask/... ./sched/uring/...
 
 # The packages whose Go is not the same on each architecture: those with files that are left out, and those with C.
 BOUND_PKGS = $$(go list -f '{{if or .CgoFiles .IgnoredGoFiles}}{{.ImportPath}}{{end}}' $(PKGS))
 
 # What may do otherwise on an older kernel: what maps stacks, and what does input and output.
-OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sched/uring.*|cmd/fiberlab|cmd/fiberlab/serve|tests/(fiber|sched|uring|serve|soak))$$')
+OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sched/uring.*|cmd/fiberlab|cmd/fiberlab/serve|tests/(fiber|uring|serve|soak))$$')
 
 # The labs' examinations, the commands and the tests of the pages are the same Go on each architecture; labs-selftest makes all examinations, for both.
 # What grades, explores and steps through programs does so on its own machine, for both. What it knows of a machine is in labs/machine.
-FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|class|command|explore|formats|hostile|sandbox|selftest)|/cmd/[a-z]*$$|/tests/(docs|gdb)')
+FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|class|command|explore|formats|hostile|sandbox|selftest)|/cmd/[a-z]*$$|/internal/platform$$|/tests/(demo|docs|gdb)')
 
 # What the race detector sees: Go of several goroutines. It does not see assembly, C, or programs that a test compiles. Of the packages that are left
 # out below, selftest alone starts goroutines that share something. What it runs takes minutes, and is other programs.
-RACE_PKGS = $$(go list $(PKGS) | grep -vE '/bench/|/labs$$|/labs/(check|command|explore/verify|formats|hostile|mutate|record|selftest)|/scripts/|/tests/(demo|docs|examples|gdb)|/asm$$|/cgo_ucontext$$')
+RACE_PKGS = $$(go list $(PKGS) | grep -vE '/bench/|/labs$$|/labs/(check|command|explore/verify|formats|hostile|mutate|record|sandbox|selftest)|/scripts/|/tests/(demo|docs|examples|gdb)|/asm$$|/cgo_ucontext$$')
 
 # What another Go may change: what stands on its runtime, and the suite that uses most of it. The rest has to compile.
 RUNTIME_PKGS = ./tests/sched ./tests/fiber ./fiber/... ./tests/gdb

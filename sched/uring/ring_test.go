@@ -425,7 +425,7 @@ func TestWake(t *testing.T) {
 	} {
 		t.Run(wait.name, func(t *testing.T) {
 			eachProxy(t, 8, func(t *testing.T, r staging) {
-				rounds := int64(2000)
+				rounds := int64(500)
 				if testing.Short() {
 					rounds = 200
 				}

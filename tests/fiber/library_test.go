@@ -75,6 +75,9 @@ func TestAnotherCLibrary(t *testing.T) {
 	if err != nil || ctest.Emulated() {
 		t.Skip("musl-gcc, a compiler for this processor that links with musl, is missing: install musl-tools")
 	}
+	if testing.Short() {
+		t.Skip("in full sizes only: the standard library is compiled anew for musl")
+	}
 	dir := t.TempDir()
 	c := exec.Command(
 		"go", "build", "-buildvcs=false", "-o", dir+"/", "fiberlab/examples/hello", "fiberlab/sched/forkjoin",

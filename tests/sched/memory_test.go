@@ -159,7 +159,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		t.Skip("AddressSanitizer keeps what is freed for a while")
 	}
 	for _, b := range fiber.Backends() {
-		tasks := stacktest.Held(t, suite.Scaled(20_000, 2_000))
+		tasks := stacktest.Held(t, suite.Scaled(8_000, 2_000))
 		t.Run(b.String(), func(t *testing.T) {
 			child.RunOK(t, childGivesBack, b, fmt.Sprintf("%s=%d", envTasks, tasks))
 		})

@@ -411,7 +411,7 @@ func TestStreamsLeaveTurns(t *testing.T) {
 		}, func() (err error) {
 			defer over.Store(true)
 			p := make([]byte, 10)
-			for range suite.Scaled(50, 3) {
+			for range suite.Scaled(15, 3) {
 				if _, err = client.Write(p); err == nil {
 					_, err = io.ReadFull(client, p)
 				}

@@ -80,19 +80,13 @@ func TestSkeleton(t *testing.T) {
 	})
 }
 
-// What is right in another way gets full marks, too. Under -short, and in an emulator, which takes ten times as long,
-// one solution takes part.
+// What is right in another way gets full marks, too. One solution takes part: make labs-selftest grades all of them.
 func TestSolutions(t *testing.T) {
 	solutions, err := filepath.Glob(folder + "/solutions/*")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(solutions), 3)
-	if testing.Short() || os.Getenv("FIBERLAB_EXEC") != "" {
-		solutions = solutions[:1]
-	}
 	each(t, func(t *testing.T, a *machine.Arch) {
-		for _, dir := range solutions {
-			require.Equal(t, 100, graded(t, a, dir, folder+"/reference").Points, dir)
-		}
+		require.Equal(t, 100, graded(t, a, solutions[0], folder+"/reference").Points)
 	})
 }
 

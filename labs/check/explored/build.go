@@ -73,7 +73,7 @@ func (e *examiner) Prepare(
 	})
 	group.Go(func() (err error) {
 		build := build
-		build.Dir, build.Sources, build.Given, build.Look = given, e.sources(), nil, nil
+		build.Dir, build.Sources, build.Given, build.Look = given, e.sources(l), nil, nil
 		if tests, err = sandbox.Compile(limited, build); err != nil {
 			err = sandbox.Ours("the lab's tests", err)
 		}
@@ -113,11 +113,12 @@ func link(ctx context.Context, b *grade.Bench, s scenario) (string, error) {
 	return program, err
 }
 
-// sources are the files of the scenarios, in the folder of the lab.
-func (e *examiner) sources() []string {
+// sources are the files of the scenarios that are items of l, in the folder of the lab.
+func (e *examiner) sources(l *grade.Lab) []string {
 	var all []string
 	for _, s := range e.scenarios {
-		if name := "tests/" + s.file; !slices.Contains(all, name) {
+		asked := slices.ContainsFunc(l.Items, func(i grade.Item) bool { return i.Name == s.name })
+		if name := "tests/" + s.file; asked && !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}

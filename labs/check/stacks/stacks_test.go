@@ -55,15 +55,12 @@ func faults(r *grade.Report) string {
 	return strings.Join(lines, "\n")
 }
 
-// The reference and solutions that are written differently get full marks. In short sizes one such solution takes part.
+// The reference and a solution that is written differently get full marks. make labs-selftest grades all solutions.
 func TestSolutions(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join(lab, "solutions", "*"))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(dirs), 4)
-	if few() {
-		dirs = dirs[:1]
-	}
-	for _, dir := range append(dirs, reference) {
+	for _, dir := range []string{dirs[0], reference} {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			r := examine(t, machine.Native(), dir, reference)
 			require.True(t, r.Full(), faults(r))

@@ -20,16 +20,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Under -short, and in an emulator, which takes ten times as long, one solution besides the reference takes part.
+// One solution besides the reference takes part: make labs-selftest grades all of them.
 func TestSolutionsGetFullMarks(t *testing.T) {
 	l := ucontext.Labs()[0]
 	folders, err := filepath.Glob(filepath.Join("..", "..", "05", "solutions", "*"))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(folders), 4)
-	if testing.Short() || os.Getenv("FIBERLAB_EXEC") != "" {
-		folders = folders[:1]
-	}
-	for _, dir := range append(folders, filepath.Join("..", "..", "05", "reference")) {
+	for _, dir := range []string{folders[0], filepath.Join("..", "..", "05", "reference")} {
 		for _, a := range l.Arches {
 			t.Run(filepath.Base(dir)+"/"+a.Name, func(t *testing.T) { full(t, l, a, dir) })
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/asm/ctest"
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/tests/internal/leaks"
@@ -29,9 +28,8 @@ type Over struct {
 // backend, a policy and a number of workers meets in one of them, but not each triple: a second policy costs no second
 // round. The name of t alone decides which policy meets which pair, and whether workers keep their threads where they
 // need not. So different tests try different triples, and each test tries the same ones every time. In short sizes, one
-// number stands for all numbers of several workers; it depends on the name, too. Under -short in an emulator or with
-// AddressSanitizer, each backend, each policy and each number occurs at least once, but not each pair. What these
-// programs look for does not depend on pairs.
+// number stands for all numbers of several workers; it depends on the name, too. Under -short, each backend, each
+// policy and each number occurs at least once in a test, but not each pair: pairs meet over the tests of a suite.
 //
 // It is the one way by which the suites come to their configurations; EachConfig and EachScheduler are short
 // forms of it.
@@ -118,7 +116,7 @@ func (o Over) Configs(name string) []sched.Config {
 	}
 	possible := func(c [3]int) bool { return o.Only == nil || o.Only(config(c)) }
 	sizes, choose := [3]int{len(o.Backends), len(o.Workers), len(o.Policies)}, allPairs
-	if singly() {
+	if testing.Short() {
 		choose = allValues
 	}
 	chosen := choose(sizes, turn, possible)
@@ -133,9 +131,6 @@ func (o Over) Configs(name string) []sched.Config {
 	}
 	return configs
 }
-
-// singly reports whether each value of a configuration occurs once at least, and not each two of them.
-func singly() bool { return testing.Short() && (AddressSanitizer || ctest.Emulated()) }
 
 // fewerWorkers returns the numbers of workers without those that another one stands for. Of all above one which occur
 // with the same backends and policies, one is left, which turn selects.

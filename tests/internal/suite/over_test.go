@@ -89,7 +89,7 @@ func TestConfigsDependOnTheName(t *testing.T) {
 func TestOnlyLeavesOut(t *testing.T) {
 	over := Over{Workers: []int{1, 2}, Only: HasThreads}
 	parts := func(cfg sched.Config) []string {
-		if singly() {
+		if testing.Short() {
 			return []string{cfg.Backend.String(), cfg.Policy.String()}
 		}
 		return []string{cfg.Backend.String() + cfg.Policy.String()}
