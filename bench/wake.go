@@ -22,9 +22,9 @@ func wake() Workload {
 		Base: "goroutine", Sample: 100 * time.Microsecond,
 		Rivals: []Mechanism{
 			{Name: "goroutine", Says: "the one that wakes goes to sleep, and its thread runs the other", Open: openWakeGo},
-			{Name: "stealing", Says: "a worker spins, then sleeps", Open: under(sched.Stealing)},
-			{Name: "roundrobin", Says: "a worker sleeps at once", Open: under(sched.RoundRobin)},
-			{Name: "group", Says: "a worker sleeps on a slot of its group", Open: under(sched.Group)},
+			{Name: "stealing", Says: "a worker spins if that has paid lately, then sleeps", Open: under(sched.Stealing)},
+			{Name: "roundrobin", Says: "the same, with queues of its own", Open: under(sched.RoundRobin)},
+			{Name: "group", Says: "the same, with the queue of its group", Open: under(sched.Group)},
 		},
 		Notes: []string{
 			"Of a processor that sleeps, the time until it runs again is part of a wake-up: on virtual machines most of it.",
