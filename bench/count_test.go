@@ -1,12 +1,16 @@
 package bench
 
 import (
+	"errors"
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"fiberlab/asm/ctest"
 )
 
 // each is a rival that does something in each operation.
@@ -50,6 +54,29 @@ func TestSystemCallsAreCounted(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 1, calls, 0.1)
 	require.NoError(t, ucontext.Close())
+}
+
+// Before Linux 5.3 ptrace does not tell which call has stopped a thread. Then the count ends with an error.
+func TestSystemCallsOfAnOldKernel(t *testing.T) {
+	program := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PTRACE, Jf: 3},
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 16}, // its first argument
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.PTRACE_GET_SYSCALL_INFO, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EIO)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	filter, filtered := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}, error(nil)
+	failed := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and the thread ends with the goroutine
+		filtered = errors.Join(unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+			unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&filter)), 0, 0))
+		_, err := systemCalls(each(func() {}))
+		failed <- err
+	}()
+	require.Error(t, <-failed)
+	require.True(t, filtered == nil || ctest.Emulated(), filtered)
 }
 
 // A processor's counter is read like one of the kernel's, which is on all machines: each page has its first touch.

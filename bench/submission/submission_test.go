@@ -18,13 +18,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// measure samples the swap in dir twice.
+// measure samples the swap in dir until its system calls could be counted.
 func measure(ctx context.Context, t *testing.T, dir string) (rows []bench.Row, err error) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	err = With(ctx, dir, func(m bench.Mechanism) error {
-		w := bench.Workload{Name: "swap", Operation: "switch", Base: Name, Rivals: []bench.Mechanism{m}}
-		o := bench.Options{Rounds: 2, Sample: 100 * time.Microsecond, Workloads: []bench.Workload{w}}
+		w := bench.Workload{Name: "swap", Operation: "switch", Base: Name, Rivals: []bench.Mechanism{m}, Counted: true}
+		o := bench.Options{Rounds: 21, Sample: 100 * time.Microsecond, Workloads: []bench.Workload{w}}
 		r, err := bench.Measure(ctx, o, nil)
 		if err == nil {
 			rows = r.Groups[0].Rows
@@ -46,6 +46,8 @@ func TestTheReferenceIsMeasured(t *testing.T) {
 	require.Len(t, rows, 1)
 	require.Equal(t, Name, rows[0].Name)
 	require.Positive(t, rows[0].Median)
+	require.Nil(t, rows[0].SystemCalls, "a confined process lets nobody trace it")
+	require.Zero(t, rows[0].Executed)
 }
 
 // written writes a folder with a file in C whose swap has that body.
