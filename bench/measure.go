@@ -44,15 +44,9 @@ func Measure(ctx context.Context, o Options, progress Progress) (*Report, error)
 		return nil, fmt.Errorf("bench: %d rounds of %v in %v: none may be negative; 0 means the default",
 			o.Rounds, o.Sample, o.Limit)
 	}
-	if o.Sample == 0 {
-		o.Sample = 2 * time.Millisecond
-	}
-	if o.Limit == 0 {
-		o.Limit = DefaultLimit
-	}
-	if o.Seed == 0 {
-		o.Seed = rand.Uint64()
-	}
+	o.Sample = cmp.Or(o.Sample, 2*time.Millisecond)
+	o.Limit = cmp.Or(o.Limit, DefaultLimit)
+	o.Seed = cmp.Or(o.Seed, rand.Uint64())
 	if o.Workloads == nil {
 		o.Workloads, _ = ParseWorkloads("all")
 	}
@@ -173,7 +167,7 @@ func (m *measurement) report(w *Workload, elapsed time.Duration, part float64) {
 func openSeries(ctx context.Context, m Mechanism, target time.Duration) (*series, error) {
 	session, err := m.Open()
 	if err != nil {
-		return nil, fmt.Errorf("bench: %s: %w", m.Name, err)
+		return nil, fmt.Errorf("bench: %s: %w", m.Name, errors.Join(err, context.Cause(ctx)))
 	}
 	s := &series{Mechanism: m, session: session, operations: 64}
 	for long := 0; long < steady; {

@@ -234,6 +234,10 @@ func TestAFailedRivalFailsAndAnAbsentOneIsSkipped(t *testing.T) {
 	w.Rivals = append(w.Rivals, Mechanism{Name: "bad", Open: func() (Session, error) { return nil, errors.New("broken") }})
 	_, err := Measure(t.Context(), Options{Workloads: []Workload{w}}, nil)
 	require.EqualError(t, err, "bench: bad: broken")
+	ctx, cancel := context.WithCancel(t.Context())
+	w.Rivals[len(w.Rivals)-1].Open = func() (Session, error) { cancel(); return nil, errors.New("its compiler was ended") }
+	_, err = Measure(ctx, Options{Workloads: []Workload{w}}, nil)
+	require.ErrorIs(t, err, context.Canceled)
 	_, err = Measure(t.Context(), Options{Rounds: -1}, nil)
 	require.ErrorContains(t, err, "negative")
 }

@@ -43,7 +43,7 @@ func (a *Absent) Error() string {
 // Session is an opened mechanism. Any goroutine may use it, one at a time.
 type Session interface {
 	// Run does the operation n times, or as often as makes the round trips or laps whole, at least once. It blocks until
-	// that is done. It returns the system's error if a thread cannot be kept on its processor.
+	// that is done. Its error is the system's, if a thread cannot be kept on its processor, or comes from the mechanism.
 	Run(n int) (Sample, error)
 	// Close releases threads, stacks and goroutines. The session must not be used afterwards.
 	Close() error

@@ -92,7 +92,7 @@ func (p *Process) Run(n int) (Sample, error) {
 	}
 	took, err := strconv.ParseUint(said, 10, 62)
 	if err != nil {
-		return Sample{}, fmt.Errorf("%s has a program that printed %.100q", p.name, said)
+		return Sample{}, errors.Join(fmt.Errorf("%s has a program that printed %.100q", p.name, said), p.Close())
 	}
 	return Sample{2 * trips(n), time.Duration(took)}, nil
 }

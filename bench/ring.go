@@ -160,17 +160,20 @@ func ringMarks(list []Cache, tlb string) (marks []Mark) {
 // kernel, of what describes its mapping.
 const perFiber = 9 << 10
 
-// mostFibers returns how many fibers a ring may have. They take at most half of the free memory. Where each guard
-// splits a mapping, they take at most half of vm.max_map_count, too. why says what ends a ring below 1,000,000.
+// mostFibers returns how many fibers a ring may have. They take at most half of the free memory, or of what
+// the container may use. Where each guard splits a mapping, they take at most half of vm.max_map_count, too. why says
+// what ends a ring below 1,000,000.
 func mostFibers() (most int, why string) {
 	most = ringSizes[len(ringSizes)-1]
+	var kilobytes int
 	memory, _ := os.ReadFile("/proc/meminfo")
-	for line := range strings.Lines(string(memory)) {
-		var kilobytes int
-		if n, _ := fmt.Sscanf(line, "MemAvailable: %d kB", &kilobytes); n == 1 && kilobytes<<10/2/perFiber < most {
-			most = kilobytes << 10 / 2 / perFiber
-			why = fmt.Sprintf("The ring ends at %d fibers: they would take half of the free memory.", most)
-		}
+	_, available, _ := strings.Cut(string(memory), "MemAvailable:")
+	_, unknown := fmt.Sscan(available, &kilobytes)
+	if limit, err := strconv.Atoi(firstLine("/sys/fs/cgroup/memory.max")); err == nil {
+		kilobytes = min(kilobytes, limit>>10)
+	}
+	if fits := kilobytes << 10 / 2 / perFiber; unknown == nil && fits < most {
+		most, why = fits, fmt.Sprintf("The ring ends at %d fibers: they would take half of the free memory.", fits)
 	}
 	pool, err := stack.NewPool(stack.Options{})
 	if err != nil {

@@ -92,3 +92,11 @@ func TestAbsentCompilersAndLibraries(t *testing.T) {
 	_, err = openProgram("boost.cc", "no/such/header.hpp", "apt-get install it")()
 	require.ErrorAs(t, err, new(*Absent))
 }
+
+func TestAProcessEndsAfterAnError(t *testing.T) {
+	p, err := OpenProcess(t.Context(), "odd", time.Minute, "sh", "-c", "echo ready; read n; echo no number; read n")
+	require.NoError(t, err)
+	_, err = p.Run(1)
+	require.EqualError(t, err, `odd has a program that printed "no number"`)
+	require.NotNil(t, p.cmd.ProcessState, "it runs still")
+}

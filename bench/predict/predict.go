@@ -80,7 +80,7 @@ func Read(path string, asked []bench.Mechanism) (class []Guesses, err error) {
 func readFile(path string, asked []bench.Mechanism) (Guesses, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: name a file with guesses, or a folder of such files", err)
 	}
 	g := Guesses{}
 	for i, line := range strings.Split(string(text), "\n") {

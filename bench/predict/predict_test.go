@@ -56,6 +56,8 @@ func TestReadOfAFolder(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Read(dir, asked)
 	require.ErrorContains(t, err, "has no files")
+	_, err = Read(dir+"/none", asked)
+	require.ErrorContains(t, err, "no such file or directory: name a file with guesses, or a folder of such files")
 	for name, text := range map[string]string{"ada.txt": "asm 3", "bob": "asm 30\nthreads 1", ".swp": "what", "c/x": ""} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
