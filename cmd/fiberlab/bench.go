@@ -72,6 +72,9 @@ wrong, or this machine lacks something; 3 the files of DIR do not build; 130 int
 				return err
 			}
 			if r.swap != "" {
+				if workload != "switch" {
+					return fmt.Errorf("bench %s: --swap measures the switch alone: leave %[1]s out", workload)
+				}
 				return l.benchSwap(c.Context(), r)
 			}
 			return l.measured(c.Context(), r, r.show)
@@ -83,7 +86,8 @@ wrong, or this machine lacks something; 3 the files of DIR do not build; 130 int
 	flags.BoolVar(&r.csv, "csv", false, "print a line for each row, separated by commas")
 	flags.BoolVar(&r.benchstat, "benchstat", false, "print a line for each sample, as Go's benchmarks do")
 	c.MarkFlagsMutuallyExclusive("json", "csv", "benchstat")
-	flags.DurationVar(&r.bench.Limit, "time", bench.DefaultLimit, "measure each workload for at most this `TIME`")
+	flags.DurationVar(&r.bench.Limit, "time", bench.DefaultLimit,
+		"without --rounds, measure each workload for at most this `TIME`")
 	setRemedy(flags.Lookup("time"), "give a time such as 10s")
 	addFolderFlag(c, &r.swap, "swap", fmt.Sprintf("measure the swap of lab %s in `DIR` beside the project's",
 		submission.Lab().Number), "name the folder with the swap")
@@ -128,8 +132,9 @@ func addBenchFlags(c *cobra.Command, o *options) {
 	complete(c, "rounds")
 	// These checks come before cobra's, whose messages name no remedy.
 	c.PreRunE = func(*cobra.Command, []string) error {
-		const noTable = "without the table there is nothing to sample"
-		if err := errors.Join(notBoth(c, "quick", "rounds", "both say how many samples to take"),
+		const noTable, one = "without the table there is nothing to sample", "one form is printed"
+		if err := errors.Join(notBoth(c, "json", "csv", one), notBoth(c, "json", "benchstat", one),
+			notBoth(c, "csv", "benchstat", one), notBoth(c, "quick", "rounds", "both say how many samples to take"),
 			notBoth(c, "no-table", "quick", noTable), notBoth(c, "no-table", "rounds", noTable)); err != nil {
 			return err
 		}
@@ -139,7 +144,7 @@ func addBenchFlags(c *cobra.Command, o *options) {
 		if o.bench.Rounds < 0 || c.Flags().Changed("rounds") && o.bench.Rounds == 0 {
 			return wrongValue(c.Flags().Lookup("rounds"), strconv.Itoa(o.bench.Rounds))
 		}
-		if o.bench.Limit < 0 {
+		if o.bench.Limit < 0 || c.Flags().Changed("time") && o.bench.Limit == 0 {
 			return wrongValue(c.Flags().Lookup("time"), o.bench.Limit.String())
 		}
 		return checkEnvironment()
@@ -249,7 +254,7 @@ and the change exceeds 3 %.`,
 			for _, name := range args {
 				text, err := os.ReadFile(name)
 				if err != nil {
-					return err
+					return fmt.Errorf("%w: name a file that fiberlab bench --json has written", err)
 				}
 				r, err := bench.ReadReport(text, name)
 				if err != nil {

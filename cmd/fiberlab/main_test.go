@@ -323,6 +323,24 @@ func TestExitCodes(t *testing.T) {
 		},
 		"bench of a tree":   {[]string{"bench", dir}, exitUsage, `unknown workload "` + dir + `": choose one of switch`},
 		"comparison of one": {[]string{"bench", "compare", dir}, exitUsage, "bench compare: name two files"},
+		"comparison, not there": {
+			[]string{"bench", "compare", dir + "/none", dir + "/file"}, exitUsage,
+			"no such file or directory: name a file that fiberlab bench --json has written",
+		},
+		"swap of a ring": {
+			[]string{"bench", "ring", "--swap", dir}, exitUsage,
+			"bench ring: --swap measures the switch alone: leave ring out",
+		},
+		"no time to measure": {[]string{"bench", "--time", "0"}, exitUsage, "--time 0s: give a time such as 10s"},
+		"two forms": {
+			[]string{"bench", "--json", "--csv"}, exitUsage, "--json and --csv: one form is printed: leave one out",
+		},
+		"two other forms": {
+			[]string{"bench", "--csv", "--benchstat"}, exitUsage, "--csv and --benchstat: one form is printed",
+		},
+		"trace, the current folder": {
+			[]string{"run", "--trace", ".", dir}, exitUsage, "--trace: . is a directory or a named pipe: name a file",
+		},
 	}
 	for i, name := range slices.Sorted(maps.Keys(cases)) {
 		if ctest.Emulated() && i%6 != 0 {

@@ -27,7 +27,7 @@ type traces struct {
 
 // create makes the files before the work begins, so that a wrong path is reported at once.
 func (t *traces) create(list []setting) error {
-	if t.trace != "" && filepath.Clean(t.trace) == filepath.Clean(t.timeline) {
+	if t.trace != "" && t.timeline != "" && filepath.Clean(t.trace) == filepath.Clean(t.timeline) {
 		return fmt.Errorf("--timeline %s: the trace is written there: name another file", t.timeline)
 	}
 	t.several = len(list) > 1
