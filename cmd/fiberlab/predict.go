@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +34,7 @@ Exit status: 0 it was measured; 1 it failed; 2 the command line or a guess is wr
 			if err := notEmpty(c, "guesses", "report"); err != nil {
 				return err
 			}
-			people, err := l.guesses(file)
+			people, err := l.guesses(c.Context(), file)
 			if err != nil {
 				return err
 			}
@@ -56,8 +57,8 @@ Exit status: 0 it was measured; 1 it failed; 2 the command line or a guess is wr
 	return c
 }
 
-// guesses reads the guesses from a file or a folder, or asks for them if none is named.
-func (l *lab) guesses(file string) ([]predict.Guesses, error) {
+// guesses reads the guesses from a file or a folder, or asks for them, until ctx is done, if none is named.
+func (l *lab) guesses(ctx context.Context, file string) ([]predict.Guesses, error) {
 	if file != "" {
 		return predict.Read(file, bench.Mechanisms())
 	}
@@ -65,11 +66,23 @@ func (l *lab) guesses(file string) ([]predict.Guesses, error) {
 		return nil, errors.New("predict: standard input is no terminal to ask at: --guesses FILE reads the guesses")
 	}
 	fmt.Fprintln(l.stderr, "What does a switch cost? Give nanoseconds, or a number and us or ms; nothing is no guess.")
-	one, err := predict.Ask(os.Stdin, l.stderr, bench.Mechanisms())
-	if err != nil {
-		return nil, fmt.Errorf("predict: %w", err)
+	var one predict.Guesses
+	failed := make(chan error, 1)
+	go func() {
+		var err error
+		one, err = predict.Ask(os.Stdin, l.stderr, bench.Mechanisms())
+		failed <- err
+	}()
+	select {
+	case err := <-failed:
+		if err != nil {
+			return nil, fmt.Errorf("predict: %w", err)
+		}
+		return []predict.Guesses{one}, nil
+	case <-ctx.Done(): // and the goroutine waits for a line until the process ends
+		fmt.Fprintln(l.stderr)
+		return nil, context.Cause(ctx)
 	}
-	return []predict.Guesses{one}, nil
 }
 
 func writePrediction(p *page, found *bench.Report, all []predict.Compared, class bool) {

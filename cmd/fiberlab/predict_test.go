@@ -1,9 +1,12 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -41,6 +44,22 @@ func TestPredictAsks(t *testing.T) {
 	require.Regexp(t, `│ asm +│ 1,000,000,000 .* times too much`, shown)
 	require.NotRegexp(t, `│ asm-inline +│`, shown)
 	require.Regexp(t, `│ asm-nofp +│ 2,000,000,000 .* times too much`, shown)
+}
+
+// A signal ends the questions, though none is answered.
+func TestPredictIsInterrupted(t *testing.T) {
+	c, screen := startOnTerminal(t, "", 100, nil, "predict")
+	defer time.AfterFunc(time.Minute, func() { _ = c.Process.Kill() }).Stop()
+	for shown, buffer := "", make([]byte, 4096); !strings.Contains(shown, "1 of "); {
+		n, err := screen.Read(buffer)
+		require.NoError(t, err, shown)
+		shown += string(buffer[:n])
+	}
+	require.NoError(t, c.Process.Signal(os.Interrupt))
+	rest, _ := io.ReadAll(screen)
+	require.Error(t, c.Wait())
+	require.Equal(t, exitInterrupted, c.ProcessState.ExitCode(), string(rest))
+	require.Contains(t, string(rest), "\nfiberlab: interrupted\r\n")
 }
 
 func TestPredictRefuses(t *testing.T) {

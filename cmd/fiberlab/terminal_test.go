@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -22,9 +23,20 @@ func onTerminal(t *testing.T, columns int, environment []string, args ...string)
 // typed is as onTerminal, and the terminal is the command's input as well, at which keys are typed.
 func typed(t *testing.T, keys string, columns int, environment []string, args ...string) string {
 	t.Helper()
+	c, master := startOnTerminal(t, keys, columns, environment, args...)
+	shown, _ := io.ReadAll(master) // ends in EIO when the other side is closed
+	require.NoError(t, c.Wait(), string(shown))
+	return string(shown)
+}
+
+// startOnTerminal is typed for a command that the caller ends.
+func startOnTerminal(
+	t *testing.T, keys string, columns int, environment []string, args ...string,
+) (*exec.Cmd, *os.File) {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
-	defer master.Close()
+	t.Cleanup(func() { _ = master.Close() })
 	require.NoError(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
 	require.NoError(t, err)
@@ -42,9 +54,7 @@ func typed(t *testing.T, keys string, columns int, environment []string, args ..
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
 	require.NoError(t, slave.Close())
-	shown, _ := io.ReadAll(master) // ends in EIO when the other side is closed
-	require.NoError(t, c.Wait(), string(shown))
-	return string(shown)
+	return c, master
 }
 
 func TestRunOnATerminal(t *testing.T) {
