@@ -73,7 +73,7 @@ func (p httpProgram) begin(s *site, l net.Listener) (session, error) {
 	h := &httping{site: s, over: make(chan error, 1)}
 	h.conns = map[*metered]*moves{}
 	h.server = &http.Server{
-		Handler:           noted(handler),
+		Handler:           h.noted(handler),
 		ReadHeaderTimeout: max(s.header, 0),
 		ConnState:         h.changed,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
@@ -95,10 +95,13 @@ func (p httpProgram) begin(s *site, l net.Listener) (session, error) {
 // meteredKey is the key of a request's connection in its context.
 type meteredKey struct{}
 
-// noted has each connection know the request that is under way.
-func noted(handler http.Handler) http.Handler {
+// noted has each connection know the request that is under way. net/http calls handlers for whole headers alone.
+func (h *httping) noted(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := r.Context().Value(meteredKey{}).(*metered)
+		c.began = time.Now()
+		c.used.Store(true)
+		h.busy.Add(1)
 		c.request.Store(r)
 		defer c.request.Store(nil)
 		handler.ServeHTTP(w, r)
@@ -118,27 +121,22 @@ type httping struct {
 
 func (h *httping) ended() <-chan error { return h.over }
 
-// changed counts requests: a connection is active from the moment that a request has been read until its answer has
-// been sent. It is called on the connection's goroutine.
+// changed counts a request when its answer has been sent. net/http calls it on the connection's goroutine, but for
+// StateNew, which Serve calls.
 func (h *httping) changed(c net.Conn, state http.ConnState) {
 	m := c.(*metered)
-	switch state {
-	case http.StateNew:
-		h.add(m)
-	case http.StateActive:
-		m.began = time.Now()
-		m.used.Store(true)
-		h.busy.Add(1)
-		return
-	case http.StateClosed, http.StateHijacked:
-		h.mu.Lock()
-		delete(h.conns, m)
-		h.mu.Unlock()
-	}
 	if !m.began.IsZero() {
 		m.tally.request(time.Since(m.began))
 		m.began = time.Time{}
 		h.busy.Add(-1)
+	}
+	switch state {
+	case http.StateNew:
+		h.add(m)
+	case http.StateClosed, http.StateHijacked:
+		h.mu.Lock()
+		delete(h.conns, m)
+		h.mu.Unlock()
 	}
 }
 
