@@ -22,7 +22,7 @@ func Files(dir string) Program {
 		case !info.IsDir():
 			return nil, wrongFolder(dir, errors.New("not a directory"))
 		}
-		return http.FileServerFS(folder(dir)), nil
+		return http.FileServer(folder(dir)), nil
 	}}
 }
 
@@ -36,27 +36,14 @@ func wrongFolder(dir string, err error) error {
 // fs.ErrPermission.
 type folder string
 
-// Open implements fs.FS.
-func (f folder) Open(name string) (fs.File, error) {
-	file, err := f.openServed(name)
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		err = failed.Err
-	}
-	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
-	}
-	return file, nil
-}
-
-// openServed is Open, with any error. What name stands for may change between the look at it and open: so open does not
-// wait, whatever it meets, and the open file is looked at again.
-func (f folder) openServed(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
-		return nil, fs.ErrInvalid
-	}
-	path := filepath.Join(string(f), filepath.FromSlash(name))
+// Open implements http.FileSystem by a *os.File, which the kernel can send. What name stands for may change between the
+// look at it and open: so open does not wait, whatever it meets, and the open file is looked at again.
+func (f folder) Open(name string) (http.File, error) {
+	path := filepath.Join(string(f), filepath.Clean("/"+name))
 	info, err := os.Stat(path)
+	if errors.Is(err, unix.ENOTDIR) { // net/http answers 404
+		err = fs.ErrNotExist
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"syscall"
 	"testing"
@@ -83,6 +85,29 @@ func TestHandlerThatNeverEnds(t *testing.T) {
 			close(release)
 		})
 	}
+}
+
+// source is an answer that notes what it is read from.
+type source struct {
+	*httptest.ResponseRecorder
+	file io.Reader
+}
+
+func (s *source) ReadFrom(r io.Reader) (int64, error) {
+	s.file = r.(*io.LimitedReader).R
+	return io.Copy(s.ResponseRecorder, r)
+}
+
+// A file reaches the connection as package os has opened it: so the kernel can send it.
+func TestFilesAreSentByTheKernel(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(dir+"/file", []byte("text"), 0o600))
+	files, err := Files(dir).(httpProgram).handler(nil)
+	require.NoError(t, err)
+	w := &source{ResponseRecorder: httptest.NewRecorder()}
+	files.ServeHTTP(w, httptest.NewRequest("GET", "/file", nil))
+	require.Equal(t, "text", w.Body.String())
+	require.Implements(t, (*syscall.Conn)(nil), w.file)
 }
 
 // The names of a few requests are enough.
