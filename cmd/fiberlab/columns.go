@@ -55,9 +55,7 @@ func (c *columns) render(s screen) string {
 	if width < narrowest {
 		return c.list(s)
 	}
-	for widest := c.widest(); width > widest; {
-		width = widest
-	}
+	width = min(width, c.widest())
 	var b strings.Builder
 	for _, row := range append([]columnRow{{c.label, c.heads}}, c.rows...) {
 		var cells [][]string

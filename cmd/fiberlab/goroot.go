@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// goSources returns the directory of the Go standard library's sources, of which the go command on PATH
-// tells.
+// goSources returns the directory of the Go standard library's sources. It asks the go command on PATH.
 func goSources(ctx context.Context) (string, error) {
 	const remedy = "install Go, or name a directory: fiberlab run DIR"
 	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()

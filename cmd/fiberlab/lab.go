@@ -134,7 +134,8 @@ func (l *lab) count(ctx context.Context, o options, p *progress, r *report) erro
 	return nil
 }
 
-// readBy has the files read by engines, if there are options for some, which end ends.
+// readBy makes engines that read the files, unless engines is nil. The caller calls end after the count: it closes
+// them.
 func readBy(ctx context.Context, engines *uring.Options, counting *wordcount.Options) (end func() error) {
 	if engines == nil {
 		return func() error { return nil }

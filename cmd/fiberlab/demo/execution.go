@@ -80,9 +80,9 @@ func newExecution(p *Program, s *sched.Scheduler) (*execution, error) {
 			e.threads = append(e.threads, t)
 		}
 	}
-	for _, t := range e.threads {
+	for i, t := range e.threads {
 		if err := s.Go(t.body); err != nil {
-			t.ended = true
+			e.threads = e.threads[:i] // the others have not begun
 			return nil, e.end(err)
 		}
 	}

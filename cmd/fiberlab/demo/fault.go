@@ -35,7 +35,7 @@ type Held struct {
 	Thread string `json:"thread"`
 	Line   int    `json:"line"`
 	For    string `json:"for"`
-	On     string `json:"on,omitempty"` // the thread by which alone that could come; empty: none
+	On     string `json:"on,omitempty"` // the thread by which alone that could come, or "no thread"; empty: any thread
 
 	says string // For and On, in a sentence
 }

@@ -51,8 +51,8 @@ func newEnginesBy(driver uring.Driver, why string, o Setup) (host, error) {
 	return h, nil
 }
 
-func (h *enginesHost) listen(ctx context.Context, network, address string) (net.Listener, error) {
-	l, err := fiberio.Listen(ctx, h.engines, network, address)
+func (h *enginesHost) listen(ctx context.Context, address string) (net.Listener, error) {
+	l, err := fiberio.Listen(ctx, h.engines, "tcp", address)
 	if err != nil {
 		return nil, err // not a nil *fiberio.Listener
 	}

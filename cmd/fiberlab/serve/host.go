@@ -8,7 +8,7 @@ import (
 
 // host is where connections come from, and what runs on them.
 type host interface {
-	listen(ctx context.Context, network, address string) (net.Listener, error)
+	listen(ctx context.Context, address string) (net.Listener, error)
 	// run has f run on a new fiber or goroutine.
 	run(f func()) error
 	// sleep is for functions that run has started.
@@ -32,9 +32,9 @@ func newHost(o Setup) (host, error) {
 // goHost is Go's own net and os, and a goroutine for each connection.
 type goHost struct{}
 
-func (goHost) listen(ctx context.Context, network, address string) (net.Listener, error) {
+func (goHost) listen(ctx context.Context, address string) (net.Listener, error) {
 	var c net.ListenConfig
-	return c.Listen(ctx, network, address)
+	return c.Listen(ctx, "tcp", address)
 }
 
 func (goHost) run(f func()) error         { go f(); return nil }

@@ -104,18 +104,10 @@ func (s *openConns[C]) open() int {
 }
 
 // idle returns those connections on which no byte has moved since then. Each is returned once.
-func (s *openConns[C]) idle(then time.Time) []net.Conn {
+func (s *openConns[C]) idle(then time.Time) (idle []net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return idleOf(s.conns, then)
-}
-
-// idleOf returns those connections on which no byte has moved since then. Each is returned once.
-func idleOf[C interface {
-	comparable
-	net.Conn
-}](conns map[C]*moves, then time.Time) (idle []net.Conn) {
-	for c, m := range conns {
+	for c, m := range s.conns {
 		if !m.closed && !m.look() && m.before(then) {
 			m.closed = true // its server may take a while to forget it
 			idle = append(idle, c)

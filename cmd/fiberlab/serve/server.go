@@ -21,7 +21,7 @@ const DefaultGrace = 5 * time.Second
 
 // Setup is what a server runs on. The zero value is Go's own net, on any free port of 127.0.0.1.
 type Setup struct {
-	Address string        // HOST:PORT; with port 0, or an empty Address, any free port. A Unix socket is unix:PATH
+	Address string        // HOST:PORT; with port 0, or an empty Address, any free port
 	Grace   time.Duration // for what is under way when the server is told to stop; 0: DefaultGrace, below 0: none
 	Idle    time.Duration // closes connections on which no byte has moved for so long; 0: DefaultIdle, below 0: none
 	Header  time.Duration // for the header of a request of HTTP; 0: DefaultHeader, below 0: none
@@ -59,7 +59,7 @@ type Program interface {
 
 // session is a program that serves.
 type session interface {
-	// ended is closed, or gives an error, when no further connection is accepted.
+	// ended gives an error, or nil, once, when no further connection is accepted.
 	ended() <-chan error
 	// open is how many connections there are.
 	open() int
@@ -148,8 +148,7 @@ func Run(ctx context.Context, p Program, o Setup) (figures *Figures, err error) 
 	if o.Address == "" {
 		o.Address = "127.0.0.1:0"
 	}
-	network, address, err := splitAddress(o.Address)
-	if err != nil {
+	if err := checkAddress(o.Address); err != nil {
 		return nil, err
 	}
 	// the runtime opens two descriptors for its first timer, and ends the program if there is none left
@@ -167,7 +166,7 @@ func Run(ctx context.Context, p Program, o Setup) (figures *Figures, err error) 
 		}
 		err = errors.Join(err, h.close())
 	}()
-	l, err := h.listen(ctx, network, address)
+	l, err := h.listen(ctx, o.Address)
 	if err != nil {
 		return nil, explain(o.Address, err)
 	}
@@ -212,12 +211,8 @@ func Run(ctx context.Context, p Program, o Setup) (figures *Figures, err error) 
 	return figures, err
 }
 
-// splitAddress returns what net.Listen takes.
-func splitAddress(address string) (network, local string, err error) {
-	const unixPrefix = "unix:"
-	if len(address) > len(unixPrefix) && address[:len(unixPrefix)] == unixPrefix {
-		return "unix", address[len(unixPrefix):], nil
-	}
+// checkAddress returns a *SetupError if address is not HOST:PORT.
+func checkAddress(address string) error {
 	const remedy = "give HOST:PORT, such as 127.0.0.1:8080; port 0 is any free one"
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -225,12 +220,12 @@ func splitAddress(address string) (network, local string, err error) {
 		if errors.As(err, &wrong) {
 			err = errors.New(wrong.Err)
 		}
-		return "", "", wrongAddress(address, err, remedy)
+		return wrongAddress(address, err, remedy)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return "", "", wrongAddress(address, fmt.Errorf("%q is no port", port), remedy)
+		return wrongAddress(address, fmt.Errorf("%q is no port", port), remedy)
 	}
-	return "tcp", address, nil
+	return nil
 }
 
 func wrongAddress(address string, err error, remedy string) error {

@@ -118,16 +118,16 @@ func TestListed(t *testing.T) {
 }
 
 // A connection is idle from the moment on when no byte has moved for the limit.
-func TestIdleOf(t *testing.T) {
+func TestIdle(t *testing.T) {
 	a, b := &metered{}, &metered{}
 	now := time.Now()
 	a.moved.at(now)
 	b.moved.at(now.Add(time.Second))
-	conns := map[*metered]*moves{a: &a.moved, b: &b.moved}
-	require.Empty(t, idleOf(conns, now.Add(-1)))
-	require.Equal(t, []net.Conn{a}, idleOf(conns, now))
-	require.Empty(t, idleOf(conns, now.Add(time.Second-1)), "each is returned once")
-	require.Equal(t, []net.Conn{b}, idleOf(conns, now.Add(time.Second)))
+	conns := &openConns[*metered]{conns: map[*metered]*moves{a: &a.moved, b: &b.moved}}
+	require.Empty(t, conns.idle(now.Add(-1)))
+	require.Equal(t, []net.Conn{a}, conns.idle(now))
+	require.Empty(t, conns.idle(now.Add(time.Second-1)), "each is returned once")
+	require.Equal(t, []net.Conn{b}, conns.idle(now.Add(time.Second)))
 }
 
 // slowConn takes its time to write.
@@ -166,20 +166,20 @@ func TestSlowClientIsNotIdle(t *testing.T) {
 		_, err = c.Write(make([]byte, 1<<20))
 	}
 	m := &moves{of: c}
-	conns, later := map[net.Conn]*moves{c: m}, time.Now().Add(time.Hour)
-	require.Empty(t, idleOf(conns, later))
+	conns, later := &openConns[net.Conn]{conns: map[net.Conn]*moves{c: m}}, time.Now().Add(time.Hour)
+	require.Empty(t, conns.idle(later))
 	before := m.queued
 	require.Positive(t, before)
 	for queuedOn(c) == before {
 		_, err = client.Read(make([]byte, 1<<16))
 		require.NoError(t, err)
 	}
-	require.Empty(t, idleOf(conns, later))
+	require.Empty(t, conns.idle(later))
 	for m.look() { // what the client's kernel had room for
 		time.Sleep(time.Millisecond)
 	}
-	require.Equal(t, []net.Conn{c}, idleOf(conns, later))
-	require.Empty(t, idleOf(conns, later), "each is returned once")
+	require.Equal(t, []net.Conn{c}, conns.idle(later))
+	require.Empty(t, conns.idle(later), "each is returned once")
 	require.NoError(t, client.Close())
 	require.NoError(t, c.Close())
 	require.Zero(t, queuedOn(c))

@@ -80,10 +80,7 @@ func Count(ctx context.Context, files []File, o Options) (*Result, error) {
 		p.work(ctx, o.Scheduler)
 		p.result.Stats = p.scheduler.Stats()
 	})
-	if p.stopped.Load() {
-		err = errors.Join(err, context.Cause(ctx))
-	}
-	if err != nil {
+	if err = errors.Join(err, context.Cause(ctx)); err != nil {
 		return nil, fmt.Errorf("word count on %v under %v: %w", o.Scheduler.Backend, o.Scheduler.Policy, err)
 	}
 	return &p.result, nil
@@ -102,8 +99,7 @@ type pipeline struct {
 	batches  []*fibersync.Channel[*batch] // one for each count task
 	counted  fibersync.Event              // set when the count tasks have ended
 
-	cancel  context.CancelCauseFunc
-	stopped atomic.Bool // a task has failed, or was cancelled
+	cancel context.CancelCauseFunc
 
 	// Each file of the tally belongs to the lane that reads it, each shard to one count task, and Blocked
 	// to the first of these.
@@ -176,7 +172,6 @@ func (p *pipeline) enqueue(cfg sched.Config, turn int, t sched.Task) error {
 // stop makes all tasks end early because one of them failed with err. A nil err stops nothing.
 func (p *pipeline) stop(err error) {
 	if err != nil {
-		p.stopped.Store(true)
 		p.cancel(err)
 	}
 }

@@ -10,8 +10,9 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// readTask reads files, each time the next file that no lane has taken. It waits at the gate first. After
-// each file it lets the other fibers of its worker run. The reading itself blocks the worker's thread.
+// readTask reads files, each time the next file that no lane has taken. It waits at the gate first. After each file it
+// lets the other fibers of its worker run. A read by package os blocks the worker's thread, a read by an engine the
+// fiber alone.
 func (p *pipeline) readTask(ctx context.Context, l *lane) error {
 	defer l.chunks.Close()
 	if err := p.gate.WaitContext(ctx); err != nil {
