@@ -3,6 +3,7 @@ package forkjoin
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,11 +29,11 @@ func eachBarrier(t *testing.T, test func(t *testing.T)) {
 	t.Run("fences", test)
 }
 
-// inTask calls f, which must not call FailNow, in a task of a new heartbeat pool with so many workers.
-func inTask(t *testing.T, workers int, f func(p *Pool)) {
+// inTask calls f, which must not call FailNow, in a task of a new pool of that form with so many workers.
+func inTask(t *testing.T, workers int, form Form, f func(p *Pool)) {
 	s, err := sched.New(sched.Config{Workers: workers})
 	require.NoError(t, err)
-	p, err := New(s, Config{})
+	p, err := New(s, Config{Form: form})
 	require.NoError(t, err)
 	require.NoError(t, fibersync.On(s, func() {
 		_, err := Submit(p, func(p *Pool) (int, error) { f(p); return 0, nil }).Get()
@@ -83,7 +84,7 @@ func TestEachForkRunsOnce(t *testing.T) {
 		rounds = 30
 	}
 	eachBarrier(t, func(t *testing.T) {
-		inTask(t, 2, func(p *Pool) {
+		inTask(t, 2, Heartbeat, func(p *Pool) {
 			var stolen atomic.Int64
 			defer steal(p, 2, &stolen)()
 			const deep = 5
@@ -131,6 +132,48 @@ func TestEachForkRunsOnce(t *testing.T) {
 	})
 }
 
+// A function that always keeps some forks open keeps no memory for those that it has joined, in whatever order.
+func TestSomeForksAreAlwaysOpen(t *testing.T) {
+	const forks, most = 20_000, 128
+	for _, form := range Forms() {
+		t.Run(form.String(), func(t *testing.T) {
+			inTask(t, 1, form, func(p *Pool) {
+				f := NewFunc(func(s *Strand[int, int], n int) (sum int) {
+					if n >= 0 {
+						return n
+					}
+					var open []Ticket
+					for i := range forks {
+						if open = append(open, s.Fork(i)); len(open) > -n {
+							at := rand.IntN(-n)
+							sum += s.Join(open[at])
+							open = slices.Delete(open, at, at+1)
+						}
+					}
+					assert.LessOrEqual(t, len(s.slots), most, "slots for forks")
+					if a := s.strand.own.array.Load(); a != nil {
+						assert.LessOrEqual(t, len(a.slots), most, "slots of the deque")
+					}
+					for _, ticket := range open {
+						sum += s.Join(ticket)
+					}
+					return sum
+				})
+				check := func() {
+					for _, open := range []int{1, 40} {
+						assert.Equal(t, forks*(forks-1)/2, f.Call(p, -open), "the sum of all forks")
+					}
+				}
+				check()
+				if form == Heartbeat {
+					defer steal(p, 1, new(atomic.Int64))()
+					check()
+				}
+			})
+		})
+	}
+}
+
 // A fork that is made just when the last drainer ends is not left behind.
 func TestNoForkIsLeftBehind(t *testing.T) {
 	rounds := 2000
@@ -138,7 +181,7 @@ func TestNoForkIsLeftBehind(t *testing.T) {
 		rounds = 200
 	}
 	eachBarrier(t, func(t *testing.T) {
-		inTask(t, 2, func(p *Pool) {
+		inTask(t, 2, Heartbeat, func(p *Pool) {
 			for i := range rounds {
 				for range rand.IntN(2000) * (i % 2) { // a drainer that has nothing to do ends in that time
 					p.of.idle()

@@ -25,13 +25,17 @@ func (d *deques) submit(s *strand, j *job) {
 		return
 	}
 	if s.behind > 0 {
+		if s.behind > firstDequeSize {
+			d.publish(s)
+		}
 		d.prune(s)
 	}
 	d.push(s, j)
 }
 
-// prune takes the newest jobs out of the deque of s that have been claimed where they lay. Without thieves they
-// would stay, and a task that goes on forking would fill the memory with them.
+// prune takes the newest jobs out of the deque of s that have been claimed where they lay. Without thieves they would
+// stay, and a task that goes on forking would fill the memory with them. It does not find those behind a job that has
+// not started: when they have become many, submit calls publish, which drops them.
 func (d *deques) prune(s *strand) {
 	for s.behind > 0 {
 		j := s.own.pop()

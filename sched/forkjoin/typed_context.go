@@ -37,12 +37,12 @@ func NewFuncContext[A, R any](f func(ctx context.Context, s StrandContext[A, R],
 		if !o.goesOn() {
 			return r
 		}
-		level, returned := int(s.top.Load()), false
+		last, returned := Ticket(s.last.Load()), false
 		defer o.unless(&returned)
 		r, err := f(o.ctx, StrandContext[A, R]{s, o}, p.arg)
 		if err != nil {
 			o.fail(err)
-			if err := s.abandon(level); err != nil {
+			if err := s.abandon(last); err != nil {
 				panic(err)
 			}
 		}

@@ -133,12 +133,12 @@ func (s *Strand[A, R]) keep(c *call[A, R]) {
 	s.unlock()
 }
 
-// abandon removes the forks from slot level on, which will not be joined: it takes back those that have not begun, and
-// waits for the others. It returns their panics.
-func (s *Strand[A, R]) abandon(level int) error {
+// abandon removes the forks that were made after that ticket, which will not be joined: it takes back those that have
+// not begun, and waits for the others. It returns their panics.
+func (s *Strand[A, R]) abandon(after Ticket) error {
 	s.lock()
 	top := int(s.top.Load())
-	level = min(level, top)
+	level := sort.Search(top, func(i int) bool { return s.ticket(i) > after })
 	kept := min(level, len(s.calls))
 	calls := slices.Clone(s.calls[kept:])
 	clear(s.calls[kept:])

@@ -2,6 +2,7 @@ package forkjoin
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"fiberlab/fiber"
@@ -52,6 +53,7 @@ func (s *Strand[A, R]) Fork(arg A) Ticket {
 	t := int(s.top.Load())
 	if t == len(s.slots) {
 		s.grow()
+		t = int(s.top.Load())
 	}
 	ticket := s.next()
 	slot := &s.slots[t]
@@ -145,12 +147,27 @@ func (s *Strand[A, R]) end() {
 // ticket implements list.
 func (s *Strand[A, R]) ticket(i int) Ticket { return Ticket(s.slots[i].ticket.Load()) }
 
-// grow makes room for more forks.
+// grow makes room for more forks. It removes those that were joined before newer ones, so the others get other indices.
 func (s *Strand[A, R]) grow() {
 	s.mustBeMade()
-	s.strand.mu.Lock()
-	s.slots = append(s.slots, make([]slot[A], len(s.slots))...)
-	s.strand.mu.Unlock()
+	s.lock()
+	defer s.unlock()
+	open := 0
+	for i := range s.slots {
+		if i < len(s.calls) && s.calls[i] == nil {
+			continue
+		}
+		s.slots[open].arg = s.slots[i].arg
+		s.slots[open].ticket.Store(s.slots[i].ticket.Load())
+		open++
+	}
+	clear(s.slots[open:])
+	s.calls = slices.DeleteFunc(s.calls, func(c *call[A, R]) bool { return c == nil })
+	s.taken.Store(uint64(len(s.calls)))
+	s.set(open)
+	if open > len(s.slots)/2 {
+		s.slots = append(s.slots, make([]slot[A], len(s.slots))...)
+	}
 }
 
 // forked is called by Fork when it is time to look at the clock, or when a drainer is wanted.

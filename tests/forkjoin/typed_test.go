@@ -187,12 +187,32 @@ func TestForksThatAreNotJoined(t *testing.T) {
 						return s.Join(s.Fork(n - 1))
 					},
 				)
+				many := forkjoin.NewFuncContext(
+					func(_ context.Context, s forkjoin.StrandContext[int, int], n int) (int, error) {
+						switch n {
+						case 0:
+							first, second, third := s.Fork(2), s.Fork(2), s.Fork(1)
+							for _, ticket := range []forkjoin.Ticket{first, third, second} {
+								_, _ = s.Join(ticket)
+							}
+						case 1:
+							for range 100 { // so many that the caller's forks are moved
+								s.Fork(2)
+							}
+							return 0, errBad
+						}
+						return n, nil
+					},
+				)
 				forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {
 					before := p.Stats().NotJoined
 					assert.Equal(t, 6, f.Call(p, 5))
 					assert.EqualValues(t, 5, p.Stats().NotJoined-before)
 					assert.Positive(t, texts.Swap(0))
 					_, err := c.Call(t.Context(), p, 3)
+					assert.Equal(t, errBad, err)
+					assert.EqualValues(t, 5, p.Stats().NotJoined-before)
+					_, err = many.Call(t.Context(), p, 0)
 					assert.Equal(t, errBad, err)
 					assert.EqualValues(t, 5, p.Stats().NotJoined-before)
 					assert.Zero(t, texts.Load())
