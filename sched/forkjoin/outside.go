@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"fiberlab/sched"
 	"fiberlab/sched/park"
 )
 
@@ -35,10 +36,23 @@ func (p *shared) admit() error {
 	return nil
 }
 
-// isCalled reports whether the caller runs a blocking call of a task of the pool, for which Close waits.
+// isCalled reports whether the caller is part of a task of the pool, for which Close waits: it runs on the fiber of the
+// task, perhaps in a coroutine (iter.Pull), or in a blocking call.
 func (p *shared) isCalled() bool {
-	_, called := p.strands.Load(park.CallerSelf())
-	return called
+	if _, called := p.strands.Load(park.CallerSelf()); called {
+		return true
+	}
+	f := sched.Current()
+	if f == nil {
+		return false
+	}
+	hook := f.OnBlock(nil)
+	f.OnBlock(hook)
+	s, ok := hook.(*strand)
+	for ok && s.pool != p {
+		s, ok = s.outer.(*strand)
+	}
+	return ok
 }
 
 // asTask calls f on a task of the pool, and blocks the caller, a goroutine, until f has returned. If ctx is not nil and

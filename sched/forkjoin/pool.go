@@ -9,11 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fiberlab/fiber"
 	"fiberlab/internal/fault"
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
-	"fiberlab/sched/park"
 )
 
 // The errors of this package. Each error that a call returns wraps one of these, or one of packages sched and
@@ -129,17 +127,15 @@ func New(s *sched.Scheduler, cfg Config) (*Pool, error) {
 // panics with an error that wraps a *fibersync.PanicError of each.
 //
 // The error wraps ErrLive if there are futures that were neither fetched nor dropped; the pool is closed nevertheless.
-// It is ErrInTask, and nothing has happened, if a task of the pool calls, itself or in a blocking call. A second Close
-// returns ErrClosed.
+// It is ErrInTask, and nothing has happened, if a task of the pool calls, itself, in a coroutine (iter.Pull), or in a
+// blocking call. A second Close returns ErrClosed.
 func (p *Pool) Close() error {
 	if p == nil || p.of == nil {
 		return notMade("Pool")
 	}
 	c := p.of
-	for _, self := range []uintptr{fiber.Self(), park.CallerSelf()} {
-		if _, inside := c.strands.Load(self); inside {
-			return fmt.Errorf("forkjoin: close: %w", ErrInTask)
-		}
+	if p.ownStrand() != nil || c.isCalled() {
+		return fmt.Errorf("forkjoin: close: %w", ErrInTask)
 	}
 	if c.closed.Swap(true) {
 		return fmt.Errorf("forkjoin: close: %w", errClosedBefore)

@@ -23,7 +23,7 @@ type strand struct {
 	local  *any            // the fiber-local slot; nil: a goroutine has none
 	hooked bool            // its fiber tells it when it blocks
 	guest  bool            // its stack is a goroutine that runs no task of the pool, but the first half of a Join
-	outer  sched.BlockHook // that of another pool, whose strand is on the same stack
+	outer  sched.BlockHook // the one before, on the same fiber: of another pool, or of a coroutine's caller; nil: none
 	waits  bool            // it waits, or is about to, for what another strand runs
 	helped int             // how many tasks it runs inside one another, because a caller needed their results
 
@@ -111,14 +111,29 @@ func (s *strand) leave() {
 	p.strands.Delete(s.self.Load())
 	s.self.Store(0)
 	if s.hooked {
-		sched.Current().OnBlock(s.outer)
-		s.hooked, s.outer = false, nil
+		s.unhook()
 	}
 	l := s.load
 	s.load, s.guest = nil, false
 	p.unused.Put(s)
 	p.deactivate(l, false)
 	p.gone()
+}
+
+// unhook takes s out of the hooks of its fiber. Some may have come after it: strands of coroutines (iter.Pull) that the
+// fiber has called.
+func (s *strand) unhook() {
+	f := sched.Current()
+	if later, ok := f.OnBlock(s.outer).(*strand); ok && later != s {
+		f.OnBlock(later)
+		for ok && later.outer != sched.BlockHook(s) {
+			later, ok = later.outer.(*strand)
+		}
+		if ok {
+			later.outer = s.outer
+		}
+	}
+	s.hooked, s.outer = false, nil
 }
 
 // BeforeBlock implements sched.BlockHook. Other strands get its forks, and one may take its place.

@@ -2,9 +2,11 @@ package forkjoin_test
 
 import (
 	"errors"
+	"iter"
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -110,6 +112,41 @@ func TestCloseInATask(t *testing.T) {
 				return fibersync.Call(func() (int, error) { return 1, p.Close() })
 			}).Get()
 			assert.ErrorIs(t, err, forkjoin.ErrInTask)
+		})
+	})
+}
+
+// A coroutine of iter.Pull is part of the task that calls it: it cannot close the pool, and it may fork while Close
+// waits for the task. It may end a scope after the end of the Join in which it has begun that.
+func TestCoroutineOfATask(t *testing.T) {
+	over := suite.Over{Workers: forktest.Workers, Only: suite.HasThreads}
+	forktest.EachConfig(t, over, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			p, err := forkjoin.New(s, forkjoin.Config{Form: form})
+			require.NoError(t, err)
+			closed := make(chan error, 1)
+			coroutine := func(yield func(int) bool) {
+				assert.ErrorIs(t, p.Close(), forkjoin.ErrInTask)
+				go func() { closed <- p.Close() }()
+				for open := true; open; { // until Close has begun
+					outside(func() { open = recovered(func() { forkjoin.Join(p, nothing, nothing) }) == nil })
+				}
+				assert.Equal(t, 55, fib(p, 10))
+				forkjoin.InScope(p, func(*forkjoin.Pool, *forkjoin.Scope) { yield(1) })
+			}
+			schedtest.Perform(t, s, func() {
+				var stop func()
+				forkjoin.Join(p, func(*forkjoin.Pool) int {
+					var next func() (int, bool)
+					next, stop = iter.Pull(coroutine)
+					next()
+					return 0
+				}, nothing)
+				sched.Sleep(time.Millisecond)
+				stop()
+				sched.Sleep(time.Millisecond)
+			})
+			assert.NoError(t, <-closed)
 		})
 	})
 }
