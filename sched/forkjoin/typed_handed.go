@@ -159,7 +159,8 @@ func (s *Strand[A, R]) abandon(after Ticket) error {
 	return errs
 }
 
-// forget abandons what a call that has returned has not joined, and counts and reports it.
+// forget abandons what a call that has returned has not joined, and counts and reports it. It panics with the panics of
+// forks if nobody is told of them.
 func (s *Strand[A, R]) forget() {
 	if s.top.Load() == 0 {
 		return
@@ -177,6 +178,8 @@ func (s *Strand[A, R]) forget() {
 	err := s.abandon(0)
 	report := p.cfg.Forgotten
 	switch {
+	case report == nil && err != nil:
+		panic(err)
 	case report == nil || n == 0:
 	case err == nil:
 		report(fmt.Sprintf("forkjoin: %d forks of a call of a Func were not joined: join each", n))

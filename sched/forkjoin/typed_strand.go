@@ -47,7 +47,8 @@ const ticketBits = 40 // a Strand has so many before it comes to those of the ne
 // Fork has the function called with arg, by the caller when it comes to Join, or by another strand before that. Each
 // fork must be joined, on the same strand, before the function that forked it returns. If one is not joined when the
 // whole call ends, as when a panic has left it behind, it is dropped unless it has begun. Stats counts it, and
-// Config.Forgotten gets a text. Joins in the opposite order of the forks are the quickest.
+// Config.Forgotten gets a text; if that is nil, the call panics with the panic of the fork. Joins in the opposite order
+// of the forks are the quickest.
 func (s *Strand[A, R]) Fork(arg A) Ticket {
 	s.mustBeCaller()
 	t := int(s.top.Load())

@@ -150,8 +150,8 @@ func TestTicketsAreOfOneFork(t *testing.T) {
 	})
 }
 
-// Forks that a call has not joined are counted and reported, and those that have begun are waited for. A
-// FuncContext that returns an error need not join them.
+// Forks that a call has not joined are counted and reported, and those that have begun are waited for. If the pool
+// reports nothing, the call panics with their panics. A FuncContext that returns an error need not join them.
 func TestForksThatAreNotJoined(t *testing.T) {
 	forktest.EachConfig(
 		t, suite.Over{Workers: forktest.Workers},
@@ -170,12 +170,14 @@ func TestForksThatAreNotJoined(t *testing.T) {
 					}
 					return 1
 				})
+				var begun fibersync.Event
 				panics := forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
 					if n == 0 {
+						begun.Signal()
 						panic(errBad)
 					}
 					s.Fork(0)
-					pause()
+					begun.Wait()
 					return 1
 				})
 				c := forkjoin.NewFuncContext(
@@ -220,6 +222,12 @@ func TestForksThatAreNotJoined(t *testing.T) {
 					assert.EqualValues(t, 6, p.Stats().NotJoined-before)
 					assert.Positive(t, texts.Swap(0))
 				})
+				silent, err := forkjoin.New(s, forkjoin.Config{Form: form})
+				assert.NoError(t, err)
+				forktest.FromEach(t, s, silent, func(p *forkjoin.Pool) {
+					requirePanic(t, recovered(func() { panics.Call(p, 1) }))
+				})
+				assert.NoError(t, silent.Close())
 			})
 		},
 	)
