@@ -51,7 +51,7 @@ func ForContext(
 ) error {
 	mustBeFunc("ForContext", body == nil)
 	r.check("ForContext")
-	o := within(ctx)
+	o := within(ctx, "ForContext")
 	defer o.end()
 	o.each(p, r, func(p *Pool, begin, end int) {
 		if err := body(o.ctx, p, begin, end); err != nil {

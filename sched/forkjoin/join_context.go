@@ -12,7 +12,7 @@ import "context"
 func JoinContext[A, B any](ctx context.Context, p *Pool,
 	a func(ctx context.Context, p *Pool) (A, error), b func(ctx context.Context, p *Pool) (B, error)) (A, B, error) {
 	mustBeFunc("JoinContext", a == nil || b == nil)
-	o := within(ctx)
+	o := within(ctx, "JoinContext")
 	defer o.end()
 	var first A
 	var second B

@@ -30,7 +30,7 @@ func MapContext[T, R any](
 	ctx context.Context, p *Pool, s []T, f func(ctx context.Context, p *Pool, v T) (R, error),
 ) ([]R, error) {
 	mustBeFunc("MapContext", f == nil)
-	o := within(ctx)
+	o := within(ctx, "MapContext")
 	defer o.end()
 	results := make([]R, len(s))
 	o.each(p, Range{End: len(s)}, func(p *Pool, begin, end int) {

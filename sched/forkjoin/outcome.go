@@ -22,10 +22,10 @@ type outcome struct {
 	first error // why halted is set
 }
 
-// within is the outcome of a call with a context. The caller calls its end.
-func within(ctx context.Context) *outcome {
+// within is the outcome of a call of that name with a context. The caller calls its end.
+func within(ctx context.Context, call string) *outcome {
 	if ctx == nil {
-		panic(fmt.Errorf("forkjoin: %w", fibersync.ErrNilContext))
+		panic(fmt.Errorf("forkjoin: %s: %w", call, fibersync.ErrNilContext))
 	}
 	o := new(outcome)
 	o.ctx, o.cancel = context.WithCancelCause(ctx)

@@ -22,7 +22,7 @@ func ReduceContext[T any](ctx context.Context, p *Pool, r Range,
 	combine func(ctx context.Context, left, right T) (T, error)) (T, error) {
 	mustBeFunc("ReduceContext", part == nil || combine == nil)
 	r.check("ReduceContext")
-	o := within(ctx)
+	o := within(ctx, "ReduceContext")
 	defer o.end()
 	result := func(v T, err error) T {
 		if err != nil {

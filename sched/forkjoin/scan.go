@@ -45,7 +45,7 @@ func Scan[T any](p *Pool, s []T, combine func(left, right T) T) []T {
 func ScanContext[T any](ctx context.Context, p *Pool, s []T,
 	combine func(ctx context.Context, left, right T) (T, error)) ([]T, error) {
 	mustBeFunc("ScanContext", combine == nil)
-	o := within(ctx)
+	o := within(ctx, "ScanContext")
 	defer o.end()
 	results := make([]T, len(s))
 	set := func(i int, left, right T) {

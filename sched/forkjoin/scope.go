@@ -57,7 +57,7 @@ func InScopeContext(
 	ctx context.Context, p *Pool, body func(ctx context.Context, p *Pool, s *ScopeContext) error,
 ) error {
 	mustBeFunc("InScopeContext", body == nil)
-	o := within(ctx)
+	o := within(ctx, "InScopeContext")
 	defer o.end()
 	s := new(ScopeContext)
 	s.forks.outcome = o

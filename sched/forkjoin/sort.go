@@ -14,14 +14,16 @@ import (
 // If a call of cmp panics, SortFunc panics as [Join] does. Whatever cmp does, s has the same elements as before, in
 // some order. SortFunc panics with an error that wraps fibersync.ErrNilFunc if cmp is nil.
 func SortFunc[S ~[]E, E any](p *Pool, s S, cmp func(a, b E) int) {
+	mustBeFunc("SortFunc", cmp == nil)
 	sortList(new(outcome), p, s, cmp, false)
 }
 
 // SortFuncContext is SortFunc that gives up when ctx is done, and returns context.Cause(ctx) then. In that case s has
-// the same elements as before, in some order. It panics with an error that wraps fibersync.ErrNilContext if ctx is nil,
-// and like SortFunc.
+// the same elements as before, in some order. It returns an error that wraps ErrClosed if the pool is closed. It panics
+// with an error that wraps fibersync.ErrNilContext if ctx is nil, and like SortFunc.
 func SortFuncContext[S ~[]E, E any](ctx context.Context, p *Pool, s S, cmp func(a, b E) int) error {
-	o := within(ctx)
+	mustBeFunc("SortFuncContext", cmp == nil)
+	o := within(ctx, "SortFuncContext")
 	defer o.end()
 	sortList(o, p, s, cmp, false)
 	return o.first
@@ -30,12 +32,14 @@ func SortFuncContext[S ~[]E, E any](ctx context.Context, p *Pool, s S, cmp func(
 // SortStableFunc is SortFunc that keeps the order of equal elements, as slices.SortStableFunc does.
 // It is nearly as quick.
 func SortStableFunc[S ~[]E, E any](p *Pool, s S, cmp func(a, b E) int) {
+	mustBeFunc("SortStableFunc", cmp == nil)
 	sortList(new(outcome), p, s, cmp, true)
 }
 
 // SortStableFuncContext is SortStableFunc that gives up as SortFuncContext does.
 func SortStableFuncContext[S ~[]E, E any](ctx context.Context, p *Pool, s S, cmp func(a, b E) int) error {
-	o := within(ctx)
+	mustBeFunc("SortStableFuncContext", cmp == nil)
+	o := within(ctx, "SortStableFuncContext")
 	defer o.end()
 	sortList(o, p, s, cmp, true)
 	return o.first
@@ -60,7 +64,6 @@ type sorter[E any] struct {
 }
 
 func sortList[E any](o *outcome, p *Pool, s []E, cmp func(a, b E) int, stable bool) {
-	mustBeFunc("SortFunc", cmp == nil)
 	sorter := sorter[E]{outcome: o, list: s, cmp: cmp, least: sortLeast, stable: stable}
 	if !stable {
 		sorter.least = max(sortLeast, len(s)/sortParts)

@@ -61,7 +61,7 @@ func (f *FuncContext[A, R]) Call(ctx context.Context, p *Pool, arg A) (R, error)
 	if f == nil || f.of == nil {
 		panic(notMade("FuncContext"))
 	}
-	o := within(ctx)
+	o := within(ctx, "FuncContext.Call")
 	defer o.end()
 	r := onStrand(o, p, func(p *Pool) R { return f.of.Call(p, part[A]{o, arg}) })
 	return resultOf(o, r)

@@ -163,23 +163,28 @@ func TestMisuseOfLoops(t *testing.T) {
 		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
 			ctx := t.Context()
 			none, bad := forkjoin.Range{}, forkjoin.Range{Grain: -1}
-			for _, f := range []func(){
-				func() { forkjoin.For(p, none, nil) },
-				func() { _ = forkjoin.ForContext(ctx, p, none, nil) },
-				func() { forkjoin.Map[int, int](p, nil, nil) },
-				func() { _, _ = forkjoin.MapContext[int, int](ctx, p, nil, nil) },
-				func() { forkjoin.Reduce(p, none, nil, addInts) },
-				func() { forkjoin.Reduce[int](p, none, func(*forkjoin.Pool, int, int) int { return 0 }, nil) },
-				func() { _, _ = forkjoin.ReduceContext[int](ctx, p, none, nil, nil) },
-				func() { forkjoin.Scan[int](p, nil, nil) },
-				func() { _, _ = forkjoin.ScanContext[int](ctx, p, nil, nil) },
-				func() { forkjoin.SortFunc[[]int](p, nil, nil) },
-				func() { _ = forkjoin.SortFuncContext[[]int](ctx, p, nil, nil) },
-				func() { forkjoin.SortStableFunc[[]int](p, nil, nil) },
-				func() { _ = forkjoin.SortStableFuncContext[[]int](ctx, p, nil, nil) },
-				func() { _, _, _ = forkjoin.JoinContext[int, int](ctx, p, nil, nil) },
+			for _, nilFunc := range []struct {
+				call string
+				f    func()
+			}{
+				{"For", func() { forkjoin.For(p, none, nil) }},
+				{"ForContext", func() { _ = forkjoin.ForContext(ctx, p, none, nil) }},
+				{"Map", func() { forkjoin.Map[int, int](p, nil, nil) }},
+				{"MapContext", func() { _, _ = forkjoin.MapContext[int, int](ctx, p, nil, nil) }},
+				{"Reduce", func() { forkjoin.Reduce(p, none, nil, addInts) }},
+				{"Reduce", func() { forkjoin.Reduce[int](p, none, func(*forkjoin.Pool, int, int) int { return 0 }, nil) }},
+				{"ReduceContext", func() { _, _ = forkjoin.ReduceContext[int](ctx, p, none, nil, nil) }},
+				{"Scan", func() { forkjoin.Scan[int](p, nil, nil) }},
+				{"ScanContext", func() { _, _ = forkjoin.ScanContext[int](ctx, p, nil, nil) }},
+				{"SortFunc", func() { forkjoin.SortFunc[[]int](p, nil, nil) }},
+				{"SortFuncContext", func() { _ = forkjoin.SortFuncContext[[]int](ctx, p, nil, nil) }},
+				{"SortStableFunc", func() { forkjoin.SortStableFunc[[]int](p, nil, nil) }},
+				{"SortStableFuncContext", func() { _ = forkjoin.SortStableFuncContext[[]int](ctx, p, nil, nil) }},
+				{"JoinContext", func() { _, _, _ = forkjoin.JoinContext[int, int](ctx, p, nil, nil) }},
 			} {
-				check.PanicsWith(t, fibersync.ErrNilFunc, f)
+				err := panicOf(t, nilFunc.f)
+				assert.ErrorIs(t, err, fibersync.ErrNilFunc)
+				assert.ErrorContains(t, err, "forkjoin: "+nilFunc.call+": ")
 			}
 			for _, f := range []func(){
 				func() { forkjoin.For(p, bad, func(*forkjoin.Pool, int, int) {}) },
@@ -188,8 +193,12 @@ func TestMisuseOfLoops(t *testing.T) {
 			} {
 				check.PanicsWith(t, fibersync.ErrNegative, f)
 			}
-			//lint:ignore SA1012 the nil context is what is tested
-			check.PanicsWith(t, fibersync.ErrNilContext, func() { _ = forkjoin.ForContext(nil, p, none, noBody) })
+			for name, call := range withContext {
+				//lint:ignore SA1012 the nil context is what is tested
+				err := panicOf(t, func() { _ = call(nil, p, 1, func() {}) })
+				assert.ErrorIs(t, err, fibersync.ErrNilContext)
+				assert.ErrorContains(t, err, "forkjoin: "+name+": ")
+			}
 		})
 	})
 }
