@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
-	"fiberlab/internal/spinlock"
 	"fiberlab/sched/fibersync"
 )
 
@@ -90,7 +90,7 @@ type scopeForks struct {
 	*outcome
 	pool *shared
 
-	mu     spinlock.Lock
+	mu     sync.Mutex
 	open   []*branch[struct{}] // those that were not complete when the scope last looked
 	most   int                 // how many there may be until it looks again
 	panics error               // of those that are complete
