@@ -133,7 +133,8 @@ func (p *shared) call() {
 	}
 }
 
-// startDrainer has a drainer begin that has been counted. If the scheduler does not accept it, it runs on a goroutine.
+// startDrainer has a drainer begin that has been counted. If the scheduler has no room, a goroutine waits for that. If
+// it does not accept the drainer, that runs on a goroutine. startDrainer does not block.
 func (p *shared) startDrainer(l *load, drain sched.Task) {
 	p.running.Add(1)
 	enqueue, try := p.scheduler.Enqueue, p.scheduler.TryEnqueue
@@ -282,7 +283,7 @@ func (p *shared) deactivate(l *load, waits bool) {
 	}
 }
 
-// gone says that a strand has ended.
+// gone takes back one that running has counted: a strand, a caller or a drainer. The last one wakes Close.
 func (p *shared) gone() {
 	if p.running.Add(-1) == 0 && p.closed.Load() {
 		p.ended.Signal()

@@ -38,7 +38,8 @@ type list interface {
 	ticket(i int) Ticket
 }
 
-// listEnds are the ends of a list. Only the strand writes top and last, and only the holder of its lock writes taken.
+// listEnds are the ends of a list. Only the strand writes top and last. Under Heartbeat only the holder of its lock
+// writes taken; in the other forms only the strand does, without the lock.
 type listEnds struct {
 	top   atomic.Uint64 // how many forks are in the list
 	taken atomic.Uint64 // how many of them have been taken: the oldest

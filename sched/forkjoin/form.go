@@ -50,8 +50,9 @@ func ParseForm(name string) (Form, error) {
 type form interface {
 	// submit queues j, which has not started, for any drainer. The caller's strand is s; nil: it has none.
 	submit(s *strand, j *job)
-	// takeBack claims j and takes it off its queue, for a caller that will run j itself or drop it. It returns
-	// false if j has started or has been dropped.
+	// takeBack takes j off its queue, for a caller that will run j itself or drop it. It returns false if j has started
+	// or has been dropped. It claims j, unless j is private and no other strand can have it. s may be nil if j is not
+	// private.
 	takeBack(s *strand, j *job) bool
 	// next claims a job for s, which belongs to a drainer, and takes it off its queue. It returns nil if it finds none.
 	next(s *strand) *job

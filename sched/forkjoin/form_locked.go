@@ -4,7 +4,8 @@ import "fiberlab/internal/spinlock"
 
 // locked is the form of the document on the thread pool (docs/documents.md, 001): one list under one lock. A strand
 // that changes the status of a job from NOT_STARTED holds the lock, and takes the job off the list under the same lock.
-// So the status of a job is NOT_STARTED exactly as long as the job is in the list.
+// So a queued job that is not private is in the list exactly while it is NOT_STARTED. A private job that its strand
+// takes back stays NOT_STARTED.
 //
 // The lock is never held while a task runs: the task may submit others, and then needs the lock itself.
 type locked struct {

@@ -16,9 +16,9 @@ import (
 //
 // If a or b panics, Join waits for the other if that has begun, and panics with an error that wraps the
 // *fibersync.PanicError of each. If b has not begun when a panics, it does not run. Goexit in a or b ends the program,
-// as in any task on a fiber. In a on a goroutine it ends the caller after b has ended. Where goroutines run tasks, Join
-// panics with an error that wraps fibersync.ErrGoexit if another one has taken b. Join panics with an error that wraps
-// fibersync.ErrNilFunc if a or b is nil.
+// as in any task on a fiber. In a on a goroutine it ends the caller: b does not run if it has not begun, and else ends
+// before that. Where goroutines run tasks, Join panics with an error that wraps fibersync.ErrGoexit if another one has
+// taken b. Join panics with an error that wraps fibersync.ErrNilFunc if a or b is nil.
 func Join[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (A, B) {
 	if a == nil || b == nil {
 		panic(fmt.Errorf("forkjoin: join: %w", fibersync.ErrNilFunc))

@@ -22,7 +22,8 @@ var (
 	ErrNoForm      = errors.New("there is no such form: Forms lists them")
 	ErrNotMade     = fault.Of(
 		sched.ErrNotMade,
-		"it is a zero value: use one that New, Submit or NewFunc has returned, or that a task has got",
+		"it is a zero value, or its call has returned: "+
+			"use one that New, Submit or NewFunc has returned, or that a task has got",
 	)
 	ErrClosed  = errors.New("the pool is closed: submit and call before Close")
 	ErrDropped = errors.New("the future has been dropped: get it before Drop")
@@ -79,7 +80,7 @@ type shared struct {
 	atWork  strandSet       // those that are not parked
 	wanting atomic.Uint64   // how many of loads want a drainer
 	long    atomic.Bool     // under Heartbeat: the fork that was taken last took a beat or more
-	running atomic.Int64    // strands, and drainers that have been started
+	running atomic.Int64    // strands, callers that were admitted, and drainers that have been started
 	live    atomic.Int64    // futures that have been neither fetched nor dropped
 	closed  atomic.Bool     // Close has begun
 	ended   fibersync.Event // once closed, whenever running may have become 0

@@ -14,7 +14,7 @@ type job struct {
 	in             *jobList // nil: none
 
 	body    body // the future that the job is part of
-	inside  bool // it was submitted by a task of the pool
+	inside  bool // it runs even if the pool is closed: Close waits for the call or task that submitted it
 	private bool // only the strand that has forked it will ask for it
 	stale   bool // it may still lie in a deque after it has been claimed
 }

@@ -49,7 +49,7 @@ type strand struct {
 	_     cpu.CacheLinePad
 	mu    spinlock.Lock // for lists, and for what thieves take from them
 	lists []list        // forks, and those of the typed strands on this stack, the outermost first
-	index int           // its place in shared.atWork
+	index int           // its place in shared.atWork, under the lock of that
 }
 
 // enter returns the strand of the caller's stack. If there is none, it makes one, and says so: then the caller calls

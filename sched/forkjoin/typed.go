@@ -33,7 +33,7 @@ func NewFunc[A, R any](f func(*Strand[A, R], A) R) *Func[A, R] {
 // that is no task, it blocks that, and the function runs as a task of the pool. It panics with an error that wraps
 // ErrClosed if the pool is closed and the caller is none of its tasks. If the function panics, Call drops its forks
 // that have not begun, waits for the others, and panics with an error that wraps a *fibersync.PanicError. Goexit ends
-// the caller after the same steps.
+// the program, as in any task on a fiber. On a goroutine that runs tasks it ends that goroutine after the same steps.
 func (f *Func[A, R]) Call(p *Pool, arg A) R {
 	if f == nil || f.call == nil {
 		panic(notMade("Func"))

@@ -70,7 +70,8 @@ func (s *Strand[A, R]) Fork(arg A) Ticket {
 // Join returns the result of the fork. If no other strand has taken it, it calls the function; if one has, it
 // blocks the caller until that has returned, a fiber not its thread. It panics with an error that wraps ErrTicket
 // if the ticket is not of a fork, or if that has been joined. If the function has panicked on another strand, the
-// error wraps a *fibersync.PanicError.
+// error wraps a *fibersync.PanicError. If it has called Goexit on another goroutine, the error wraps
+// fibersync.ErrGoexit.
 //
 // The function finds no fiber-local value, and the values that it sets go when it returns. When it panics, they
 // stay with a caller that has none and recovers: to take them away then too would cost each Join some nanoseconds.
