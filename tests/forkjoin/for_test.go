@@ -194,7 +194,6 @@ func TestMisuseOfLoops(t *testing.T) {
 				check.PanicsWith(t, fibersync.ErrNegative, f)
 			}
 			for name, call := range withContext {
-				//lint:ignore SA1012 the nil context is what is tested
 				err := panicOf(t, func() { _ = call(nil, p, 1, func() {}) })
 				assert.ErrorIs(t, err, fibersync.ErrNilContext)
 				assert.ErrorContains(t, err, "forkjoin: "+name+": ")
