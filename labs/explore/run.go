@@ -25,7 +25,6 @@ type Options struct {
 	Time        time.Duration // stop after this time; 0: usualTime
 	Random      bool          // draw the schedules
 	Seed        uint64        // by this number
-	Steps       int           // the most steps of a schedule; 0: as the runtime has it
 	Stops       int           // at most this many threads stop and never go on, each after any of its steps
 	All         bool          // go on after a failure: all outcomes are wanted; not with Preemptions or Random
 	Replay      string        // run this schedule alone
@@ -57,7 +56,6 @@ func (o *Options) words() []string {
 	add(o.Time > 0, "--seconds", strconv.FormatFloat(o.Time.Seconds(), 'f', -1, 64))
 	add(o.Random, "--random")
 	add(o.Random || o.Seed != 0, "--seed", strconv.FormatUint(o.Seed, 10))
-	add(o.Steps > 0, "--steps", strconv.Itoa(o.Steps))
 	add(o.Stops > 0, "--stops", strconv.Itoa(o.Stops))
 	add(o.All, "--all")
 	add(o.Replay != "", "--replay", o.Replay)

@@ -249,6 +249,9 @@ func TestHarm(t *testing.T) {
 		"branch": {`for (volatile int i = 0;; i++) ;`, "livelock", "runs without end and does no visible step. It is"},
 		"empty":  {`for (;;) ;`, "livelock", "runs without end and does no visible step. It is"},
 		"long":   {`for (;;) atomic_fetch_add(&x, 1);`, "limit", "The first 19,500 steps are left out here"},
+		"fence": {
+			`while (!done) atomic_thread_fence(memory_order_acquire);`, "limit", "more than 20000 steps",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

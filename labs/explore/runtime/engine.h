@@ -50,7 +50,7 @@ enum {
     NEVER = 0xffff,          /* in a lane: no such moment */
     OPTIONS_MAX = 32,        /* values that one load may return */
     DECISIONS_MAX = 1 << 16, /* in one schedule */
-    STEPS_MAX = 30000,       /* the largest --steps: a lane of a clock has 16 bits */
+    STEPS_MAX = 20000,       /* visible ones of a schedule: a lane of a clock has 16 bits */
     SILENT_MAX = 1 << 20,    /* plain accesses and branches between two visible steps */
     OUTCOMES = 1024,
     CHOICES_MAX = 26, /* as a letter of a script can say it */
@@ -294,7 +294,7 @@ struct engine {
     struct thread *current;         /* null outside schedules */
     unsigned threads;
     uint32_t steps;   /* all, and of them: */
-    uint32_t visible; /* those before which another thread may be chosen */
+    uint32_t visible; /* those that thread_tick counts */
     int32_t silent;   /* plain accesses and branches since the last of these */
     uint32_t changes; /* visible steps that may end another thread's spin */
     uint32_t depth;   /* decisions so far */
@@ -405,7 +405,8 @@ OWN _Noreturn void threads_stop(void);
 /* Announces the next step of the calling thread, which is in its `next`. Returns when it is to do
  * the step. */
 OWN void threads_visible(uintptr_t pc);
-/* Counts a visible step of the calling thread: its clocks advance. */
+/* Counts a visible step of the calling thread: its clocks advance. Fails the schedule if it is one
+ * too many. */
 OWN void thread_tick(struct thread *t);
 OWN void thread_spins(struct thread *t, uintptr_t pc, uintptr_t address);
 

@@ -396,8 +396,6 @@ static APART struct thread *choose_or_stop(struct thread *current) {
 }
 
 struct thread *search_thread(struct thread *current) {
-    if (engine->visible >= engine->steps_max)
-        report_fault(FAULT_LIMIT, "", "The schedule has more than %u steps.", engine->steps_max);
     /* Often no other thread is left, or the others wait for the end of this one. */
     if (engine->ready == 1u << current->number && !engine->waiting && !engine->asleep &&
         !engine->stops_max && engine->search->mode != SCRIPT) {

@@ -103,6 +103,8 @@ inline void threads_visible(uintptr_t pc) {
 }
 
 void thread_tick(struct thread *t) {
+    if (engine->visible >= engine->steps_max)
+        report_fault(FAULT_LIMIT, "", "The schedule has more than %u steps.", engine->steps_max);
     engine->visible++;
     engine->silent = 0;
     t->time++;

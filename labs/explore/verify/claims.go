@@ -105,6 +105,9 @@ func claims(ctx context.Context, t *target, o Options, scripts []string) (all []
 	return all, lines.Err()
 }
 
+// mostRecorded is how many steps of a schedule the program's own runtime records, as runtime/report.c has it.
+const mostRecorded = 1 << 16
+
 // compare looks for a schedule whose claimed steps are others than those that the program made, and puts it into r. If
 // a schedule failed, it notes its string.
 func (w *watch) compare(r *Result, claimed []claim, runs [][]explore.Step) {
@@ -126,7 +129,7 @@ func (w *watch) compare(r *Result, claimed []claim, runs [][]explore.Step) {
 			}
 			return
 		}
-		at := 0
+		at, made := 0, made[:min(len(made), mostRecorded)]
 		for at < len(made) && at < len(c.Steps) && w.same(made[at], c.Steps[at]) {
 			at++
 		}

@@ -17,6 +17,8 @@ import (
 const (
 	mostThreads = 7
 	stackSize   = 256 << 10
+	stepLimit   = 40_000  // visible steps: twice as many as in a search, where threads spin less
+	scriptLimit = 60_000  // of its length: the runtime keeps 1<<16 decisions
 	lookLimit   = 4       // yields of a thread while nothing changes
 	silentLimit = 1 << 20 // plain accesses without a visible step
 	tickLimit   = 2       // ticks of the runtime's clock without a call
@@ -34,7 +36,8 @@ type execution struct {
 	changes int // steps that may end the spin of another thread
 	steps   []explore.Step
 	script  []byte // the decisions, for the program's own runtime
-	silent  int    // plain accesses since the last visible step
+	total   int    // visible steps
+	silent  int    // plain accesses since the last of these
 }
 
 // thread is a thread of the program: its registers while it does not run.
@@ -159,9 +162,6 @@ func (e *execution) successor(t *thread) (*thread, error) {
 		t.starter = nil
 		return starter, nil
 	}
-	if len(e.script) > 2*e.options.Steps {
-		return nil, e.fault("livelock", "The schedule does not end within %d steps.", e.options.Steps)
-	}
 	candidates, free := e.candidates(t)
 	if len(candidates) == 0 {
 		return nil, e.stuck()
@@ -264,6 +264,9 @@ func ignored(s machine.Stop) bool { return s.Signal == syscall.SIGURG || s.Signa
 
 // arrived does the call that thread t makes, or notes it in t.next if others may go on before it.
 func (e *execution) arrived(t *thread) error {
+	if e.total > stepLimit || len(e.script) > scriptLimit {
+		return e.fault("livelock", "The schedule does not end within %d steps.", stepLimit)
+	}
 	pc := t.regs.PC()
 	if pc == e.returned && t.regs.SP() == t.stack {
 		e.tick(t)
@@ -323,6 +326,7 @@ func (e *execution) visible(t *thread, ready func() readiness, do func() error) 
 
 // tick counts a visible step of thread t.
 func (e *execution) tick(t *thread) {
+	e.total++
 	t.time++
 	t.idle++
 	t.hb[t.number] = t.time

@@ -95,7 +95,7 @@ func (e *execution) callChoose(t *thread) error {
 	if n > 1 {
 		e.script = append(e.script, byte('A'+chosen))
 	}
-	if e.silent++; e.silent > silentLimit || len(e.script) > 2*e.options.Steps {
+	if e.silent++; e.silent > silentLimit {
 		return e.fault("livelock", "Thread %d chooses without end.", t.number)
 	}
 	e.step(explore.Step{Thread: t.number, PC: explore.Address(t.pc), Op: "choose", Value: &chosen})

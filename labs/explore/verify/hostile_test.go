@@ -32,6 +32,7 @@ func TestHostile(t *testing.T) {
 		"FORGE":       "race",           // prints a result and ends
 		"EXIT":        "abort",
 		"HANG":        "livelock",
+		"FENCES":      "livelock",
 		"WATCHED":     verify.Differs, // has no race if the runtime does not work
 		"SPEND":       "limit",        // allocates without end
 	} {

@@ -39,7 +39,6 @@ type Options struct {
 	Machine   machine.Options // how it is started; Output, Errors and Limit are set here
 	Seed      uint64          // by which schedules are drawn
 	Schedules int             // how many are drawn; 0: 100
-	Steps     int             // the most choices of a thread in one; 0: 4000
 
 	// What code outside of the test may use. The source file that defines explore_test has the test's code.
 	Calls  []string // functions of explore.h that other code may call; nil: all
@@ -77,9 +76,6 @@ type Result struct {
 func Program(ctx context.Context, path string, o Options) (*Result, error) {
 	if o.Schedules == 0 {
 		o.Schedules = 100
-	}
-	if o.Steps == 0 {
-		o.Steps = 4000
 	}
 	t, err := open(path)
 	if err != nil {

@@ -186,6 +186,27 @@ void explore_test(void) {
 	require.NotEmpty(t, r.Fault.Schedule)
 }
 
+// A schedule may have as many visible steps as in a search, and more others than the program's own runtime records.
+func TestManySteps(t *testing.T) {
+	t.Parallel()
+	const source = `
+#include <explore.h>
+#include <stdatomic.h>
+#include <string.h>
+char bytes[1 << 16];
+static atomic_int count;
+void explore_test(void) {
+    while (atomic_fetch_add(&count, 1) < 19000) { }
+    for (int i = 0; i < 10; i++)
+        memset(bytes, i, sizeof bytes);
+}`
+	file := filepath.Join(t.TempDir(), "many.c")
+	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	r, err := verify.Program(t.Context(), build(t, file), options(1))
+	require.NoError(t, err)
+	require.False(t, r.Fault != nil, "%v", r.Fault)
+}
+
 // The string of a schedule that failed makes the program's own runtime fail in the same way.
 func TestSchedule(t *testing.T) {
 	t.Parallel()

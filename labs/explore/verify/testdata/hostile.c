@@ -58,6 +58,11 @@ static void hide(void) {
     for (volatile int i = 0;; i++)
         ;
 }
+#elif defined FENCES
+static void hide(void) {
+    for (;;)
+        atomic_thread_fence(memory_order_acquire);
+}
 #elif defined SPEND
 static void hide(void) {
     while (malloc(1 << 16))
