@@ -199,10 +199,12 @@ struct place *place_atomic(struct thread *t, uintptr_t address, size_t size, boo
         if (other != p) {
             if (!overlap(other, address, size))
                 continue;
-            if (other->stores)
+            if (any(unordered(t, later(other->atomic_read, other->atomic_write))))
                 report_fault(FAULT_LIMIT, "",
                              "Atomic accesses of %u and %u bytes overlap: use one size.",
                              other->size, p->size);
+            if (write && other->stores)
+                other->rewritten = t->number + 1;
         }
 
         vclock plain = other->plain_write;

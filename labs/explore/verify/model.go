@@ -179,8 +179,13 @@ func (e *execution) atomic(t *thread, address uint64, size int, write bool) (*ob
 		if !y.overlaps(address, size) {
 			continue
 		}
-		if y != x && len(y.stores) > 0 {
-			return nil, e.fault("limit", "Atomic accesses of %d and %d bytes overlap: use one size.", y.size, size)
+		if y != x {
+			if _, mixed := t.unordered(y.atomicRead, y.atomicWrite); mixed {
+				return nil, e.fault("limit", "Atomic accesses of %d and %d bytes overlap: use one size.", y.size, size)
+			}
+			if write && len(y.stores) > 0 {
+				y.rewriter = t
+			}
 		}
 		if other, races := t.unordered(y.plainWrite); races {
 			return nil, e.race(t, write, other, true, address)

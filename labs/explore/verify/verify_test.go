@@ -207,6 +207,43 @@ void explore_test(void) {
 	require.False(t, r.Fault != nil, "%v", r.Fault)
 }
 
+// Atomic variables of two sizes may have one place, as locals of two calls do: one after the other, not at once.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	const source = `
+#include <explore.h>
+#include <stdatomic.h>
+static union { atomic_bool small; atomic_long large; } place;
+static void other(void *unused) { (void)unused; place.small = 1; explore_check(place.small, "it is 1"); }
+void explore_test(void) {
+    int t = explore_start(other, 0);
+    FIRST;
+    place.large = 0x101;
+    explore_check(place.large == 0x101, "it is large");
+    place.small = 0;
+    explore_check(place.large == 0x100, "one byte of it has changed");
+    LAST;
+}`
+	file := filepath.Join(t.TempDir(), "sizes.c")
+	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	both := func(macros ...string) (*explore.Fault, *verify.Fault) {
+		path := build(t, file, macros...)
+		own, err := (&explore.Program{Path: path}).Run(t.Context(), explore.Options{})
+		require.NoError(t, err)
+		r, err := verify.Program(t.Context(), path, options(size()))
+		require.NoError(t, err)
+		return own.Fault, r.Fault
+	}
+	own, outside := both("FIRST=explore_join(t)", "LAST=")
+	require.Nil(t, own)
+	require.Nil(t, outside)
+	own, outside = both("FIRST=", "LAST=explore_join(t)")
+	require.NotNil(t, own)
+	require.Equal(t, "limit", own.Kind)
+	require.NotNil(t, outside)
+	require.Equal(t, "limit", outside.Kind)
+}
+
 // The string of a schedule that failed makes the program's own runtime fail in the same way.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
