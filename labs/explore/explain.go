@@ -254,15 +254,27 @@ func (r *Result) heldUp() string {
 
 // stuck names a deadlock by what the threads wait for.
 func (r *Result) stuck() string {
-	kinds := map[string]int{}
-	for _, w := range r.Fault.Waits {
-		kinds[w.For]++
+	waits, locks := r.Fault.Waits, map[Address]bool{} // locks: those that such a thread holds that waits for a lock
+	held := func(w Wait, by string) bool {
+		return w.For == "lock" &&
+			slices.ContainsFunc(waits, func(h Wait) bool { return h.Thread == w.Holder && h.For == by })
+	}
+	for _, w := range waits {
+		if w.For == "lock" && w.Holder == w.Thread {
+			return fmt.Sprintf("a deadlock: thread %d waits for %s, which it holds itself.", w.Thread,
+				r.name(w.Address, Step{}))
+		}
+		if held(w, "lock") {
+			locks[w.Address] = true
+		}
 	}
 	switch {
-	case kinds["park"] > 0:
+	case slices.ContainsFunc(waits, func(w Wait) bool { return held(w, "park") }):
+		return "a deadlock: a thread sleeps and holds a lock, and another thread waits for that lock."
+	case slices.ContainsFunc(waits, func(w Wait) bool { return w.For == "park" }):
 		return "a lost or missing wake-up: a thread sleeps, and no thread is left that could wake it."
-	case kinds["lock"] > 1:
-		return fmt.Sprintf("a deadlock of %d locks: each is held by a thread that waits for another one.", kinds["lock"])
+	case len(locks) > 1:
+		return fmt.Sprintf("a deadlock of %d locks: each is held by a thread that waits for another one.", len(locks))
 	}
 	return "a deadlock: " + r.plainly()
 }

@@ -275,6 +275,37 @@ void explore_test(void) { `+c.body+` }`).Run(t.Context(), explore.Options{})
 	}
 }
 
+// The sentence about a deadlock says how the threads wait for one another.
+func TestDeadlocks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ main, other, says string }{
+		{
+			"explore_park();", "explore_lock(&m); explore_unpark(0);",
+			"a deadlock: a thread sleeps and holds a lock, and another thread waits for that lock.",
+		},
+		{"explore_lock(&m);", "explore_lock(&m);", "a deadlock: thread 0 waits for m, which it holds itself."},
+		{"explore_start(other, 0);", "explore_lock(&m);", "a deadlock: no thread can run."},
+		{
+			"explore_start(other, 0); explore_yield(); explore_lock(&n);", "explore_lock(&n); explore_lock(&m);",
+			"a deadlock of 2 locks: each is held by a thread that waits for another one.",
+		},
+	} {
+		r, err := built(t, `
+#include <explore.h>
+explore_mutex m, n;
+static void other(void *unused) { (void)unused; `+c.other+` }
+void explore_test(void) {
+    explore_lock(&m);
+    int t = explore_start(other, 0);
+    `+c.main+`
+    explore_join(t);
+}`).Run(t.Context(), explore.Options{})
+		require.NoError(t, err)
+		require.NotNil(t, r.Fault)
+		require.Contains(t, textOf(t, r), c.says)
+	}
+}
+
 // The time ends a search of few long schedules.
 func TestTimeOfLongSchedules(t *testing.T) {
 	t.Parallel()
