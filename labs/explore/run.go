@@ -22,7 +22,7 @@ import (
 type Options struct {
 	Preemptions int           // try those with at most this many; 0: any number; see NoPreemption
 	Schedules   int           // stop after this many; 0: no limit
-	Time        time.Duration // stop after this time; 0: usualTime
+	Time        time.Duration // stop after this time; 0: 10 s
 	Random      bool          // draw the schedules
 	Seed        uint64        // by this number
 	Stops       int           // at most this many threads stop and never go on, each after any of its steps
@@ -33,9 +33,6 @@ type Options struct {
 	// search without one.
 	Progress func(bound, schedules int)
 }
-
-// usualTime is how long a search takes at most, if Options do not say it. The runtime has the same.
-const usualTime = 10 * time.Second
 
 // NoPreemption is the value of Options.Preemptions by which a thread goes on until it waits or ends.
 const NoPreemption = -1
@@ -60,15 +57,6 @@ func (o *Options) words() []string {
 	add(o.All, "--all")
 	add(o.Replay != "", "--replay", o.Replay)
 	return words
-}
-
-// half is how long the search for a fault with few preemptions may take: half of the time. After that, some may not
-// have been tried.
-func (o *Options) half() time.Duration {
-	if o.Time > 0 {
-		return o.Time / 2
-	}
-	return usualTime / 2
 }
 
 // message is a line that the program prints.

@@ -245,9 +245,9 @@ func TestHarm(t *testing.T) {
 			"an index or a pointer outside of an object",
 		},
 		"stack":  {`explore_check(deeper(1) == 0, "it returns");`, "crash", "uses more stack than it has"},
-		"silent": {`while (!done) ;`, "livelock", "runs without end and does no visible step. It is"},
-		"branch": {`for (volatile int i = 0;; i++) ;`, "livelock", "runs without end and does no visible step. It is"},
-		"empty":  {`for (;;) ;`, "livelock", "runs without end and does no visible step. It is"},
+		"silent": {`while (!done) ;`, "livelock", "runs without end and does no visible step. It has"},
+		"branch": {`for (volatile int i = 0;; i++) ;`, "livelock", "runs without end and does no visible step. It has"},
+		"empty":  {`for (;;) ;`, "livelock", "runs without end and does no visible step. It has"},
 		"long":   {`for (;;) atomic_fetch_add(&x, 1);`, "limit", "The first 19,500 steps are left out here"},
 		"fence": {
 			`while (!done) atomic_thread_fence(memory_order_acquire);`, "limit", "more than 20000 steps",
@@ -272,6 +272,30 @@ void explore_test(void) { `+c.body+` }`).Run(t.Context(), explore.Options{})
 			require.Contains(t, text, c.says)
 			require.NotContains(t, text, "waits in")
 		})
+	}
+}
+
+// A search that has not tried all schedules with fewer preemptions does not say that none of them fails.
+func TestFewestPreemptions(t *testing.T) {
+	t.Parallel()
+	p := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_int x;
+static void other(void *unused) { (void)unused; x = 1; }
+void explore_test(void) {
+    int t = explore_start(other, 0);
+    explore_check(x == 0, "it is 0");
+    explore_join(t);
+}`)
+	for _, all := range []bool{false, true} {
+		r, err := p.Run(t.Context(), explore.Options{All: all})
+		require.NoError(t, err)
+		require.NotNil(t, r.Fault)
+		text := textOf(t, r)
+		require.Contains(t, text, "It has 1 preemption. ")
+		require.Equal(t, !all, strings.Contains(text, " None with fewer fails. "), text)
+		require.Contains(t, text, " The search has tried ")
 	}
 }
 

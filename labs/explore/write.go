@@ -138,12 +138,11 @@ func (r *Result) failed() string {
 		return said
 	}
 	preempted := r.preemptions()
-	said += fmt.Sprintf(" It is number %s of those that were tried, with %s.", thousands(r.Schedules),
-		counted(preempted, "preemption"))
-	if r.Random == 0 && r.Bound == preempted && preempted > 0 && r.Seconds < r.options.half().Seconds() {
+	said += fmt.Sprintf(" It has %s.", counted(preempted, "preemption"))
+	if preempted > 0 && r.Bound >= preempted-1 {
 		said += " None with fewer fails."
 	}
-	return said
+	return said + fmt.Sprintf(" The search has tried %s.", counted(r.Schedules, "schedule"))
 }
 
 // preemptions returns how many preemptions the schedule has.

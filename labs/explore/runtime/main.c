@@ -45,7 +45,7 @@ struct run {
     uint32_t failing_length;
     int failing_preemptions; /* -1: none failed */
     int bound;               /* the bounded search with that many preemptions is the last one that
-                                ended; -1: none */
+                                ended, with all values; -1: none */
 };
 
 /* Until main has mapped the runtime: constructors of the program run before. */
@@ -206,7 +206,8 @@ static enum outcome try_bounds(int most, double until, bool reduced_too) {
 
         if (o != COMPLETE)
             return o;
-        run->bound = bound;
+        if (!s->options_hit)
+            run->bound = bound;
         if (!s->bound_hit)
             return COMPLETE;
         if (!reduced_too || run->failing_preemptions >= 0)
@@ -298,12 +299,10 @@ static int print_result(const struct search *complete) {
     bool failed = run->failing_preemptions >= 0;
     const char *comma = "";
     struct bound pct;
-    int bound = complete == &run->bounded || (complete == NULL && !failed) ? run->bound : -1;
-
+    int bound = complete == &run->reduced ? -1 : run->bound;
     int64_t decided = -1;
 
     if (failed) {
-        bound = run->failing_preemptions;
         if (!run->plan.replay) {
             decided = no_return();
             replay(run->failing, run->failing_length);
