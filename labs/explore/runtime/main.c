@@ -310,7 +310,8 @@ static int print_result(const struct search *complete) {
         if (engine->fault.kind == FAULT_NONE) {
             fprintf(stderr,
                     "explore: a schedule that failed does not fail again: the program depends on "
-                    "more than the schedule, such as the time or rand\n");
+                    "more than the schedule, such as a local variable without a first value, the "
+                    "time or rand\n");
             return 2;
         }
     }
