@@ -187,9 +187,18 @@ func look(name, source string) error {
 	})
 }
 
-// marking is a directive by which a source says where its lines come from, as the preprocessor does.
+// marking is a directive by which a source says where its lines come from, as the preprocessor does. Compilers do not
+// agree on bytes that are zero.
 var marking = regexp.MustCompile(
-	`(?m)^(?:.*\*/)?[ \t\f\v]*(?:#|%:|\?\?=)(?:[ \t\f\v]|/\*(?s:.*?)\*/)*(?:line\b|\d)`,
+	`(?m)^(?:.*\*/)?[ \t\f\v]*(?:#|%:|\?\?=)(?:[ \t\f\v]|/\*(?s:.*?)\*/)*(?:line\b|\d)|\x00`,
+)
+
+var (
+	lineEnds  = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+	joinsNext = regexp.MustCompile(`(?:\\|\?\?/)[ \t\f\v]*\n`)
+	// comment is one that begins behind no literal, name of a header or other comment of its line. So it is a comment
+	// for each compiler, or the rest of one.
+	comment = regexp.MustCompile(`(?m)^([^"'</\n]*[^"'</*\n])?/\*(?:[^/](?s:.*?))?\*/`)
 )
 
 // unmarked refuses files with such directives.
@@ -199,8 +208,11 @@ func unmarked(s *grade.Submission) error {
 		if err != nil {
 			return err
 		}
-		if marking.MatchString(strings.ReplaceAll(strings.ReplaceAll(string(text), "\\\r\n", ""), "\\\n", "")) {
-			return &sandbox.BuildError{File: name, Text: "says by #line where its lines come from: not allowed here"}
+		joined := joinsNext.ReplaceAllString(lineEnds.Replace(string(text)), "")
+		if marking.MatchString(comment.ReplaceAllString(joined, "$1 ")) {
+			return &sandbox.BuildError{
+				File: name, Text: "says by #line where its lines come from, or has zero bytes: not allowed here",
+			}
 		}
 	}
 	return nil

@@ -29,9 +29,21 @@ func TestLook(t *testing.T) {
 func TestUnmarked(t *testing.T) {
 	dir := t.TempDir()
 	for text, refused := range map[string]bool{
-		"# 1 \"/usr/include/stdio.h\" 1 3\nint a;\n": true,
-		"#line 7 \"other.c\"\nint a;\n":              true,
-		"#define line 7\nint a;\n":                   false,
+		"# 1 \"/usr/include/stdio.h\" 1 3\nint a;\n":            true,
+		"#line 7 \"other.c\"\nint a;\n":                         true,
+		"#define line 7\nint a;\n":                              false,
+		"/* Steps:\n   #1 lock */\nint a;\n":                    false,
+		"int *a; /* as in\n#2 */ int b;\n":                      false,
+		"/* a\n*/ #line 7 \"b\"\n":                              true,
+		"char a[] = \"/*\";\n#line 7 \"b\"\nchar c[] = \"*/\";": true, // from here on no comment has the directive
+		"// /*\n#line 7 \"b\"\n/**/":                            true,
+		"#define A ' /*\n#line 7 \"b\"\n/**/":                   true,
+		"#if __has_include(</*>)\n#endif\n#line 7\n/**/":        true,
+		"char a = '\"'; /*\n/*/\n#line 7 \"b\"\n/**/":           true,
+		"char a = '\"'; /*\n*/* a;\n#line 7 \"b\"\n/**/":        true,
+		"#??/ \r\nline 7 \"b\"\n":                               true,
+		"int a;\r#line 7 \"b\"\r":                               true,
+		"#\x00line 7 \"b\"\n":                                   true,
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "a.c"), []byte(text), 0o600))
 		err := unmarked(&grade.Submission{Dir: dir, Names: []string{"a.c"}})
