@@ -78,8 +78,8 @@ func (s scenario) check(ctx context.Context, l *grade.Lab, b *grade.Bench) ([]gr
 		return nil, err
 	}
 	return []grade.Fault{{
-		Text: s.file + ": seen from outside, a schedule fails: " + v.Fault.Text, Place: v.Fault.Place,
-		Schedule: v.Fault.Schedule,
+		Text:  s.file + ": seen from outside, a schedule fails: " + v.Fault.Text + s.shown(l, v.Fault.Schedule),
+		Place: v.Fault.Place, Schedule: v.Fault.Schedule,
 	}}, nil
 }
 
@@ -128,17 +128,21 @@ func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.F
 	for _, reason := range r.Reasons() {
 		said += " " + reason
 	}
-	if r.Schedule != "" {
-		files := l.Home() + "/*.[cS]"
-		if slices.Contains(l.Given, swap[0]) {
-			files += " labs/swap/*.[cS]"
-		}
-		said += fmt.Sprintf(
-			" Schedule %s: to see it, build/labs explore %s %s/tests/%s --replay %[1]s", r.Schedule, files, l.Home(), s.file,
-		)
-	}
-	f.Text = said
+	f.Text = said + s.shown(l, r.Schedule)
 	return f
+}
+
+// shown says how to see a schedule; empty if there is none.
+func (s scenario) shown(l *grade.Lab, schedule string) string {
+	if schedule == "" {
+		return ""
+	}
+	files := l.Home() + "/*.[cS]"
+	if slices.Contains(l.Given, swap[0]) {
+		files += " labs/swap/*.[cS]"
+	}
+	return fmt.Sprintf(" Schedule %s: to see it, build/labs explore %s %s/tests/%s --replay %[1]s", schedule, files,
+		l.Home(), s.file)
 }
 
 // within says where a step was made: in which function, called by which, and after which.

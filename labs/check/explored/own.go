@@ -52,6 +52,9 @@ func Own(dir string) (*grade.Lab, error) {
 		if s.File == "" || filepath.Base(s.File) != s.File || s.Name == "" || s.Points <= 0 || s.Schedules <= 0 {
 			return wrong("scenario %q needs a file in tests, a name, points, and how many schedules to try at most", s.Name)
 		}
+		if s.Preemptions < 0 {
+			return wrong("scenario %q has fewer than 0 preemptions", s.Name)
+		}
 		if slices.ContainsFunc(scenarios, func(other scenario) bool { return other.name == s.Name }) {
 			return wrong("two scenarios have the name %q", s.Name)
 		}

@@ -1,6 +1,7 @@
 package explored_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,6 +47,17 @@ func TestOwn(t *testing.T) {
 	require.Equal(t, 0, skeleton.Points)
 	require.Contains(t, skeleton.Items[0].Faults[0].Text, "build/labs explore "+home+"/*.[cS] "+home+"/tests/counter.c")
 
+	// A fault that only the second program meets has a command, too.
+	path := filepath.Join(home, grade.OwnFile)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, bytes.ReplaceAll(text, []byte("1_000"), []byte("1")), 0o600))
+	lab, err = catalogue.Find(home)
+	require.NoError(t, err)
+	said := graded(home).Items[0].Faults[0].Text
+	require.Contains(t, said, "seen from outside, a schedule fails: ")
+	require.Contains(t, said, "build/labs explore "+home+"/*.[cS] "+home+"/tests/counter.c --replay ")
+
 	require.NoError(t, os.WriteFile(filepath.Join(home, "tests", "counter.c"), []byte("int x\n"), 0o600))
 	_, err = lab.Grade(t.Context(), grade.Options{Arch: machine.Native(), Dir: home})
 	require.ErrorContains(t, err, "the lab's tests: counter.c:1: error: expected ", "no student is at fault")
@@ -53,9 +65,10 @@ func TestOwn(t *testing.T) {
 	const some = "title = \"t\"\nsources = [\"*\"]\n[[scenario]]\n"
 	const twice = "file = \"x.c\"\nname = \"n\"\npoints = 1\nschedules = 1\n"
 	for line, want := range map[string]string{
-		"titel = \"x\"":            "titel means nothing: labs/own.md describes the file",
-		"sources = [\"*\"]":        "it needs a title, sources and a scenario",
-		some + "file = \"../x.c\"": `scenario "" needs a file in tests`,
+		"titel = \"x\"":                   "titel means nothing: labs/own.md describes the file",
+		"sources = [\"*\"]":               "it needs a title, sources and a scenario",
+		some + twice + "preemptions = -1": `scenario "n" has fewer than 0 preemptions`,
+		some + "file = \"../x.c\"":        `scenario "" needs a file in tests`,
 		some + "file = \"x.c\"\nname = \"n\"\npoints = 1\nschedules = 1": "x.c: no such",
 		some + twice + "[[scenario]]\n" + twice:                          `two scenarios have the name "n"`,
 	} {
