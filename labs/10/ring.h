@@ -38,7 +38,8 @@ struct ring_completion {
     uint32_t flags;
 };
 
-/* An index counts on without end. Its entry lies at index mod size; sizes are powers of two. */
+/* An index only counts on, and wraps at 2^32. Its entry lies at index mod size; sizes are powers of
+ * two. */
 struct ring {
     struct ring_entry *entries;
     uint32_t entries_size;

@@ -43,7 +43,7 @@ const (
 type Result struct {
 	Verdict   Verdict  `json:"verdict"`
 	Complete  bool     `json:"complete"`          // every schedule was tried, or every one within Bound preemptions
-	Bound     int      `json:"bound"`             // all schedules with so many preemptions, or fewer, were tried and pass; -1: see Complete
+	Bound     int      `json:"bound"`             // no schedule with at most so many preemptions fails; -1: see Complete
 	Schedules int      `json:"schedules"`         // that were run
 	Pruned    int      `json:"executions_pruned"` // that were given up since they are equal to others
 	Seconds   float64  `json:"seconds"`

@@ -180,7 +180,8 @@ func look(name, source string) error {
 	return eachLine(name, source, func(file, line string, number int) error {
 		if found := refused.FindString(text.ReplaceAllString(line, `""`)); found != "" {
 			return &sandbox.BuildError{
-				File: file, Line: number, Text: fmt.Sprintf("uses %s: this lab is about plain C", strings.TrimSpace(found)),
+				File: file, Line: number,
+				Text: fmt.Sprintf("uses %s: not allowed in this lab, also as a name of your own", strings.TrimSpace(found)),
 			}
 		}
 		return nil

@@ -67,8 +67,9 @@ bool explore_park_until(void);
 void explore_unpark(int thread);
 
 /* Says that the calling thread spins. It runs again once another thread has changed something, or
- * when no other thread can run. Then it sees the values that were the newest at this call. A thread
- * that called this four times while nothing changed spins without end. */
+ * when no other thread can run. Then it sees the values that were the newest at this call, of the
+ * last four objects that it read. The fifth call while nothing has changed, and no other thread can
+ * run, is a livelock. */
 void explore_yield(void);
 
 #endif
