@@ -11,7 +11,6 @@
 //	registers.go    their values at one moment
 //	program.go      an executable: its symbols and source lines
 //	machine.go      a running program
-//	mappings.go     the memory that it has
 //	instruction.go  what must be known of instructions; disassemble.go their text
 //	step.go         what is the same for all programs: one whole instruction, and a run that begins at a breakpoint
 //	process.go      how a program is started, and what it prints

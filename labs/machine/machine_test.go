@@ -617,51 +617,20 @@ func TestMemory(t *testing.T) {
 func TestMemoryEnds(t *testing.T) {
 	ways(t, func(t *testing.T, w way) {
 		b := begin(t, w, Options{})
-		all, err := Mappings(b.Machine)
-		require.NoError(t, err)
-		data, ok := MappingAt(all, b.at("buffer"))
-		require.True(t, ok)
-		_, ok = MappingAt(all, data.End)
-		require.False(t, ok)
-		err = b.Read(data.End-16, make([]byte, 32))
-		require.ErrorContains(t, err, fmt.Sprintf("no memory is mapped at %#x", data.End))
-		require.NoError(t, b.Read(data.End-16, make([]byte, 16)))
-		require.ErrorContains(t, b.Write(data.End-16, make([]byte, 32)), fmt.Sprintf("%#x", data.End))
+		end := (b.at("_end") + 4095) &^ 4095 // of the data
+		require.ErrorContains(t, b.Read(end-16, make([]byte, 32)), fmt.Sprintf("no memory is mapped at %#x", end))
+		require.NoError(t, b.Read(end-16, make([]byte, 16)))
+		require.ErrorContains(t, b.Write(end-16, make([]byte, 32)), fmt.Sprintf("%#x", end))
 	})
 }
 
-// A guard page shows, and a push there is a fault at the address that it would have written.
-func TestMappings(t *testing.T) {
+// A push into a guard page is a fault at the address that it would have written.
+func TestGuard(t *testing.T) {
 	ways(t, func(t *testing.T, w way) {
 		b := begin(t, w, Options{})
 		b.jump("guard")
 		require.Equal(t, Stop{Kind: Reached}, b.run("still"))
 		page := b.registers().Get(w.arch.Arguments[0])
-		all, err := Mappings(b.Machine)
-		require.NoError(t, err)
-		closed, ok := MappingAt(all, page)
-		require.True(t, ok, "%+v", all)
-		require.Equal(t, Mapping{Start: page, End: page + 4096}, closed)
-		open, ok := MappingAt(all, page+4096)
-		require.True(t, ok)
-		require.Equal(
-			t, Mapping{Start: page + 4096, End: page + 12288, Read: true, Write: true},
-			Mapping{open.Start, open.End, open.Read, open.Write, open.Execute, ""},
-		)
-
-		text, ok := MappingAt(all, b.at("_start"))
-		require.True(t, ok)
-		require.True(t, text.Read && !text.Write)
-		require.Equal(t, w.ptrace, text.Execute)
-		require.Equal(t, b.program.Path, text.Name)
-		stack, ok := MappingAt(all, b.registers().SP())
-		require.True(t, ok)
-		require.True(t, stack.Read && stack.Write)
-		for _, m := range all {
-			require.NotContains(t, m.Name, "qemu")
-			require.NotContains(t, m.Name, ".so")
-		}
-
 		b.jump("push")
 		b.set(w.arch.SP, page+4096)
 		stop := b.step()

@@ -20,7 +20,6 @@ type Program struct {
 	symbols []Symbol          // by address; of several at one address the one to show stands last
 	names   map[string]Symbol // by name, global symbols before local ones
 	lines   []line            // by address
-	lowest  uint64            // the page at which its memory begins
 }
 
 // Symbol is a name in a program.
@@ -63,12 +62,6 @@ func Open(path string) (*Program, error) {
 	}
 	if f.Type != elf.ET_EXEC {
 		return nil, fmt.Errorf("%s is %v: link it with -static -no-pie", path, f.Type)
-	}
-	p.lowest = ^uint64(0)
-	for _, segment := range f.Progs {
-		if segment.Type == elf.PT_LOAD {
-			p.lowest = min(p.lowest, segment.Vaddr&^0xfff)
-		}
 	}
 	if err := p.readSymbols(f); err != nil {
 		return nil, fmt.Errorf("symbols of %s: %w", path, err)
