@@ -37,13 +37,19 @@ func fiberlabTaskSchedule(fn, arg C.uintptr_t) C.int {
 	if fn == 0 {
 		return C.FIBERLAB_TASK_NULL
 	}
-	err := sched.Schedule(func() { C.fiberlab_task_run(fn, arg) })
+	run := func() { C.fiberlab_task_run(fn, arg) }
+	var err error
+	if _, code := suspendable(); code == C.FIBERLAB_TASK_BACKEND {
+		err = sched.Get().TryEnqueue(sched.Task{Func: run}) // a wait for room would leave the C frame
+	} else {
+		err = sched.Schedule(run)
+	}
 	switch {
 	case err == nil:
 		return C.FIBERLAB_TASK_OK
 	case errors.Is(err, sched.ErrClosed):
 		return C.FIBERLAB_TASK_CLOSED
-	case errors.Is(err, sched.ErrOverload):
+	case errors.Is(err, sched.ErrOverload), errors.Is(err, sched.ErrFull):
 		return C.FIBERLAB_TASK_OVERLOADED
 	}
 	return C.FIBERLAB_TASK_NO_SCHEDULER

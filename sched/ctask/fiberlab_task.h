@@ -66,11 +66,12 @@ enum fiberlab_task_error {
     FIBERLAB_TASK_MUTEX,        /* the mutex was not locked by the caller, or cannot be again */
     FIBERLAB_TASK_NULL,         /* an argument is a null pointer that must not be one */
     FIBERLAB_TASK_NO_HANDLE,    /* no fiber ever had this handle */
-    FIBERLAB_TASK_OVERLOADED,   /* too many tasks wait to begin, and have for too long */
+    FIBERLAB_TASK_OVERLOADED,   /* too many tasks wait to begin */
 };
 
 /* Queues a call of fn(arg) as a task of the caller's scheduler. It does not wait for the
- * task, but for room, if the scheduler limits how many tasks wait to begin. Any worker may
+ * task, but for room, if the scheduler limits how many tasks wait to begin. On the goroutine
+ * backend it does not wait, and returns FIBERLAB_TASK_OVERLOADED at once. Any worker may
  * run the task, on any thread. arg must not point to Go memory.
  *
  * The caller is inside a task, or on the goroutine that the scheduler is bound to.

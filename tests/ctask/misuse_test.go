@@ -127,6 +127,20 @@ func TestCOverload(t *testing.T) {
 	})
 }
 
+// On the Goroutine backend a C task gets that error at once: a wait for room would leave its frame.
+func TestCOverloadOnGoroutines(t *testing.T) {
+	over := suite.Over{Backends: []fiber.Backend{fiber.Goroutine}, Workers: []int{0, 1}}
+	over.Run(t, func(t *testing.T, cfg sched.Config) {
+		cfg.MaxQueued = 1
+		gate := taskbody.NewGate(true)
+		defer gate.Free()
+		asCTask(t, cfg, func() {
+			assert.Equal(t, taskbody.OK, gate.OpenInTask())
+			assert.Equal(t, taskbody.Overloaded, gate.OpenInTask())
+		})
+	})
+}
+
 func TestErrorTexts(t *testing.T) {
 	seen := make(map[string]taskbody.Code)
 	for code := taskbody.OK; code <= taskbody.Overloaded+1; code++ {
