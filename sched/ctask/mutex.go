@@ -20,7 +20,7 @@ type heldMutex struct {
 func (m *heldMutex) Unlock() {
 	if C.pthread_mutex_unlock(m.mutex) != 0 {
 		m.failed = true
-		go m.waiter.Notify()
+		m.waiter.Notify()
 	}
 }
 
