@@ -9,7 +9,8 @@ import (
 // with its identity, and raises the pool's limit for them to n. A fiber that New
 // then makes costs about a microsecond. Prewarm blocks some 15 us for
 // each runner that is missing, a microsecond on Goroutine.
-// It returns the errors of New, or one about n if n is negative, and may be called from any goroutine.
+// It returns the errors of New, an error about n if n is negative and, on a hand-switched backend, an error while
+// packages are initialised. It may be called from any goroutine.
 func Prewarm(cfg Config, n int) error {
 	if n < 0 {
 		return &Error{"prewarm", cfg.Name, fmt.Errorf("%d runners: give a number that is not negative", n)}
@@ -17,6 +18,9 @@ func Prewarm(cfg Config, n int) error {
 	k, err := cfg.kind(goBody)
 	if err != nil {
 		return &Error{"prewarm", cfg.Name, err}
+	}
+	if k.backend.handSwitched() && !known.Load() {
+		return &Error{"prewarm", cfg.Name, errors.New("packages are being initialised: call it from main")}
 	}
 	p := &runners
 	p.mu.Lock()

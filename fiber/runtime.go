@@ -15,6 +15,7 @@ import (
 	"go/version"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -173,14 +174,24 @@ func initializing() bool {
 		all = make([]runtime.StackRecord, n+16)
 		n, whole = runtime.GoroutineProfile(all)
 	}
-	for i := range all[:n] {
-		frames := runtime.CallersFrames(all[i].Stack())
-		for more := true; more; {
-			var frame runtime.Frame
-			frame, more = frames.Next()
-			if strings.HasPrefix(frame.Function, "runtime.doInit") {
-				return true
-			}
+	own := make([]uintptr, 64)
+	depth := runtime.Callers(0, own)
+	for depth == len(own) { // a record has the innermost 32 frames only
+		own = make([]uintptr, 2*len(own))
+		depth = runtime.Callers(0, own)
+	}
+	return calledByInit(own[:depth]) ||
+		slices.ContainsFunc(all[:n], func(r runtime.StackRecord) bool { return calledByInit(r.Stack()) })
+}
+
+// calledByInit reports whether package initialisation is among those callers.
+func calledByInit(callers []uintptr) bool {
+	frames := runtime.CallersFrames(callers)
+	for more := true; more; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		if strings.HasPrefix(frame.Function, "runtime.doInit") {
+			return true
 		}
 	}
 	return false

@@ -56,25 +56,37 @@ func TestProbesAgainAndAgain(t *testing.T) {
 
 // duringInit is what Supported answered while packages were initialised.
 var duringInit = func() (answer struct {
-	initializing, other, all bool
-	err                      error
+	initializing, deep, other, all bool
+	err, prewarm                   error
 }) {
 	if planted = os.Getenv(envPlanted); planted != "" && planted != probeP {
 		runtimeVersion = "go1.99"
 	}
 	answer.initializing = initializing()
+	answer.deep = under(50, initializing)
 	other := make(chan bool)
 	go func() { other <- initializing() && Supported() == nil }()
 	answer.other = <-other
 	answer.err = Supported()
 	answer.all = known.Load()
+	answer.prewarm = Prewarm(Config{Backend: Ucontext}, 1)
 	return answer
 }()
+
+// under returns what f returns when it is called by so many nested calls.
+func under(calls int, f func() bool) bool {
+	if calls == 0 {
+		return f()
+	}
+	return under(calls-1, f)
+}
 
 // Package initialisation may make fibers, but no C code can call Go until it is over.
 func TestSupportedDuringInitialisation(t *testing.T) {
 	require.NoError(t, duringInit.err)
 	require.True(t, duringInit.initializing)
+	require.ErrorContains(t, duringInit.prewarm, "call it from main")
+	require.True(t, duringInit.deep, "initialisation that is many calls up")
 	require.True(t, duringInit.other, "a goroutine that initialisation waits for")
 	require.False(t, duringInit.all)
 	require.False(t, initializing())
