@@ -30,7 +30,7 @@ func Prewarm(cfg Config, n int) error {
 	p.mu.Unlock()
 	return onRoot(attach, k.backend, func(root *Fiber) error {
 		var errs []error
-		fibers := make([]*Fiber, 0, n)
+		var fibers []*Fiber
 		for range n {
 			f, err := New(cfg, func() {})
 			if err == nil {

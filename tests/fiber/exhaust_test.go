@@ -2,6 +2,7 @@ package fiber_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"testing"
@@ -124,6 +125,7 @@ var childAddresses = child.New("addresses", func(t child.T, b fiber.Backend) {
 	}
 	fillers := makeUntilExhausted(t, room/size, create, "RLIMIT_AS")
 	lapAll(t, root, kept)
+	require.ErrorIs(t, fiber.Prewarm(fiber.Config{Backend: b, StackSize: size}, math.MaxInt), stack.ErrExhausted)
 
 	// What ends makes room.
 	for range 3 {
