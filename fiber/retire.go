@@ -42,19 +42,21 @@ func retire(rs []*runner) error {
 	return errors.Join(errs...)
 }
 
-// endServing has each of rs return from serve.
+// endServing has each of rs return from serve, and ends it. One that root cannot enter goes back to the pool.
 func endServing(root *Fiber, rs []*runner) error {
 	var errs []error
 	for _, r := range rs {
 		f := &Fiber{name: "retiring", backend: r.kind.backend, runner: r}
 		r.load(f, Ready)
-		if err := root.SwitchTo(f); err != nil {
-			errs = append(errs, err)
-			continue
-		}
+		err := root.SwitchTo(f)
 		r.state.Store(f.generation | uint64(Closed))
 		r.fiber.Store(nil)
-		errs = append(errs, r.free())
+		if err != nil {
+			runners.restore([]*runner{r})
+		} else {
+			err = r.free()
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

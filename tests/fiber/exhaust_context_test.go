@@ -40,6 +40,13 @@ func TestNoMemoryForDraining(t *testing.T) {
 
 		defer trapbody.Ration(-1)
 		trapbody.Ration(0)
+		requireKept := func() {
+			require.ErrorIs(t, fiber.Drain(), fiber.ErrNoMemory)
+			require.Equal(t, warm.Idle, change(drained).Idle, "runners that stay in the pool")
+		}
+		if b == fiber.Ucontext { // there is a control block for a root, but no context by which it could leave
+			requireKept()
+		}
 		var held []*fiber.Fiber
 		for { // uses up the control blocks there are
 			f, err := fiber.New(fiber.Config{Backend: fiber.Asm, StackSize: 2 * fiber.MinGoStack}, func() {})
@@ -49,8 +56,7 @@ func TestNoMemoryForDraining(t *testing.T) {
 			}
 			held = append(held, f)
 		}
-		require.ErrorIs(t, fiber.Drain(), fiber.ErrNoMemory)
-		require.Equal(t, warm.Idle, change(drained).Idle)
+		requireKept()
 		trapbody.Ration(-1)
 		require.NoError(t, fiber.CloseAll(held...))
 		require.NoError(t, fiber.Drain())
