@@ -62,10 +62,10 @@ func (st *Stack) Zero(limit uintptr) {
 	}
 	low = min(low, limit&^(pageSize-1))
 	if page, err := firstResident(low, (limit+pageSize-1)&^(pageSize-1)); err == nil {
-		low = min(page, limit)
+		low = min(page, limit&^(pageSize-1))
 	}
 	// What lies below is not needed in memory, was never touched, or is in swap.
-	below := (low &^ (pageSize - 1)) - st.lo
+	below := low - st.lo
 	if below > 0 && madvise(st.lo, below, unix.MADV_DONTNEED) != nil {
 		low = st.lo // locked memory cannot be given back, and is never in swap
 	}
