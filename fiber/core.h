@@ -233,8 +233,8 @@ uintptr_t fiberlab_saved_sp(const ucontext_t *uc);
 uintptr_t fiberlab_block_sp(const fiberlab_fiber *block);
 
 /* marl_fiber_swap_fp for callers that are deep in calls: balance_amd64.S. It has not been measured
- * on other architectures. */
-#if defined(__x86_64__)
+ * on other architectures, and debug builds need a switch that checks (asm/check.h). */
+#if defined(__x86_64__) && !defined(MARL_DEBUG)
 void fiberlab_swap_balanced(struct marl_fiber_context *from, const struct marl_fiber_context *to);
 #else
 #define fiberlab_swap_balanced marl_fiber_swap_fp
