@@ -121,18 +121,3 @@ func BenchmarkHighWater(b *testing.B) {
 	}
 	putAll(b, p, []*stack.Stack{st})
 }
-
-// BenchmarkOwner is one question with 10,000 stacks mapped.
-func BenchmarkOwner(b *testing.B) {
-	p := newPool(b, stack.Options{Guard: stack.GuardAuto})
-	stacks := getAll(b, p, 10_000)
-	addr, _ := stacks[5000].Guard()
-	b.ResetTimer()
-	for range b.N {
-		if st, ok := stack.Owner(addr); !ok || st != stacks[5000] {
-			b.Fatal("wrong owner")
-		}
-	}
-	b.StopTimer()
-	putAll(b, p, stacks)
-}

@@ -33,29 +33,6 @@ func Example() {
 	// closing: <nil>
 }
 
-// Owner finds the stack that an access has run out of.
-func ExampleOwner() {
-	pool, err := stack.NewPool(stack.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer pool.Close()
-	st, err := pool.Get()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer pool.Put(st)
-	overflowed, ok := stack.Owner(st.Lo() - 1)
-	fmt.Println("just below:", ok, overflowed == st)
-	_, ok = stack.Owner(st.Lo())
-	fmt.Println("on the stack:", ok)
-	// Output:
-	// just below: true true
-	// on the stack: false
-}
-
 // Sizes are rounded up to whole pages; impossible ones are refused with the remedy.
 func ExampleOptions_Usable() {
 	size, err := stack.Options{}.Usable()

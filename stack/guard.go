@@ -76,7 +76,7 @@ func (p *Pool) protect(st *Stack) error {
 		err := madvise(at, end-at, madvGuardInstall)
 		switch {
 		case err == nil:
-			st.guarded.Store(true)
+			st.guarded = true
 			return nil
 		case !errors.Is(err, unix.EINVAL):
 			return fmt.Errorf(
@@ -99,7 +99,7 @@ func (p *Pool) protect(st *Stack) error {
 		return errMappings(err)
 	}
 	st.slab.cuts.Add(1)
-	st.guarded.Store(true)
+	st.guarded = true
 	return nil
 }
 

@@ -68,7 +68,7 @@ func (p *Pool) Get() (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st.guarded.Load() || p.guard == GuardNone {
+	if st.guarded || p.guard == GuardNone {
 		return st, nil
 	}
 	if err := p.protect(st); err != nil {
@@ -157,7 +157,6 @@ func (p *Pool) take() (*Stack, error) {
 		p.slabs = append(p.slabs, s)
 		p.stacks += len(s.stacks)
 		p.addRoom(s)
-		publish(s)
 	}
 	s := p.room[len(p.room)-1]
 	if p.spare == s {

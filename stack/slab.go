@@ -71,9 +71,7 @@ func errAddresses(length uintptr, cause error) error {
 
 // unmap gives the addresses back. When the kernel refuses, the slab is as before.
 func (s *slab) unmap() error {
-	retract(s)
 	if err := unix.MunmapPtr(s.mem, s.length); err != nil {
-		publish(s)
 		return fmt.Errorf(
 			"%w: munmap of a slab of %d stacks: %w: raise vm.max_map_count", ErrExhausted, len(s.stacks), err,
 		)

@@ -1,9 +1,6 @@
 package stack
 
-import (
-	"fmt"
-	"sync/atomic"
-)
+import "fmt"
 
 // Stack is one stack. It belongs to the caller of Pool.Get, its holder, until it is
 // put back; from then on the pool may hand the same *Stack to another caller.
@@ -18,7 +15,7 @@ type Stack struct {
 
 	state   state                          // guarded by the pool's mutex
 	ask     func(clear func() error) error // so is this; nil: Clear need not ask
-	guarded atomic.Bool
+	guarded bool
 }
 
 // state says where a stack is.
