@@ -20,13 +20,9 @@ const (
 	// in two at each guard, and the kernel bounds the number of mappings of a
 	// process (vm.max_map_count): there is room for about 32,000 stacks.
 	GuardMprotect
-	// GuardNone leaves the pages out: a stack begins where its neighbour ends, and a function that
-	// overflows it writes to the neighbour unnoticed. It is for memory other than fibers'
-	// stacks, and to show what a guard prevents; fibers always have guards.
-	GuardNone
 )
 
-// String returns "auto", "madvise", "mprotect" or "none".
+// String returns "auto", "madvise" or "mprotect".
 func (g Guard) String() string {
 	switch g {
 	case GuardAuto:
@@ -35,8 +31,6 @@ func (g Guard) String() string {
 		return "madvise"
 	case GuardMprotect:
 		return "mprotect"
-	case GuardNone:
-		return "none"
 	}
 	return fmt.Sprintf("Guard(%d)", uint8(g))
 }
@@ -60,12 +54,10 @@ func (g Guard) resolve() (Guard, error) {
 			)
 		}
 		return g, nil
-	case GuardMprotect, GuardNone:
+	case GuardMprotect:
 		return g, nil
 	}
-	return g, fmt.Errorf(
-		"%w: %v is no kind of guard: use GuardAuto, GuardMadvise, GuardMprotect or GuardNone", ErrGuard, g,
-	)
+	return g, fmt.Errorf("%w: %v is no kind of guard: use GuardAuto, GuardMadvise or GuardMprotect", ErrGuard, g)
 }
 
 // protect makes the guard of st, which only the caller holds. If it

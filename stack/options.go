@@ -25,8 +25,7 @@ type Options struct {
 	Size int
 	// Guard is the way the pages below each stack are protected.
 	Guard Guard
-	// GuardPages is the number of pages below each stack that cannot be touched; 0 means 1,
-	// or none with GuardNone.
+	// GuardPages is the number of pages below each stack that cannot be touched; 0 means 1.
 	// A C function steps over the guard if its frame is larger and its first access is
 	// beyond: more pages catch larger frames. They take addresses, but no memory.
 	GuardPages int
@@ -63,14 +62,6 @@ func (o Options) Usable() (int, error) {
 
 // guardSize returns the length of each guard in bytes, or an error that wraps ErrGuard.
 func (o Options) guardSize() (uintptr, error) {
-	if o.Guard == GuardNone {
-		if o.GuardPages != 0 {
-			return 0, fmt.Errorf(
-				"%w: %d pages with GuardNone: leave Options.GuardPages 0, or use GuardAuto", ErrGuard, o.GuardPages,
-			)
-		}
-		return 0, nil
-	}
 	if o.GuardPages < 0 || o.GuardPages > MaxGuardPages {
 		return 0, fmt.Errorf("%w: %d pages: ask for 0 (the default, 1) up to %d", ErrGuard, o.GuardPages, MaxGuardPages)
 	}

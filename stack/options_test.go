@@ -66,46 +66,14 @@ func TestImpossibleSizes(t *testing.T) {
 }
 
 func TestUnknownGuard(t *testing.T) {
-	for _, kind := range []stack.Guard{stack.GuardNone + 1, 255} {
+	for _, kind := range []stack.Guard{stack.GuardMprotect + 1, 255} {
 		p, err := stack.NewPool(stack.Options{Guard: kind})
 		require.ErrorIs(t, err, stack.ErrGuard)
 		require.ErrorContains(t, err, kind.String())
 		require.Nil(t, p)
 	}
-	require.Equal(t, "auto madvise mprotect none Guard(4)", fmt.Sprint(stack.GuardAuto, " ", stack.GuardMadvise, " ",
-		stack.GuardMprotect, " ", stack.GuardNone, " ", stack.Guard(4)))
-}
-
-// Without guards stacks adjoin, nothing catches a write below one, no mapping is cut, and no
-// address counts as a guard. They come and go as others do.
-func TestGuardNone(t *testing.T) {
-	p := newPool(t, stack.Options{Guard: stack.GuardNone, Size: 2 * int(pageSize), MaxIdle: 3})
-	for range 3 {
-		stacks := getAll(t, p, 40)
-		require.LessOrEqual(t, mappingsOf(t, stacks), p.Stats().Slabs)
-		require.Equal(t, stack.GuardNone, p.Stats().Guard)
-		require.Zero(t, p.Stats().GuardPages)
-		require.Equal(t, int64(p.Stats().Capacity)*int64(2*pageSize), p.Stats().MappedBytes)
-		byHi := make(map[uintptr]*stack.Stack)
-		for _, st := range stacks {
-			byHi[st.Hi()] = st
-			lo, hi := st.Guard()
-			require.Equal(t, []uintptr{st.Lo(), st.Lo()}, []uintptr{lo, hi})
-		}
-		victims := 0
-		for _, st := range stacks {
-			if below := byHi[st.Lo()]; below != nil {
-				victims++
-				*word(st.Lo() - 8) = 0x600d // an overflow by one word
-				require.EqualValues(t, 0x600d, *word(below.Hi() - 8))
-			}
-		}
-		require.Positive(t, victims, "no two stacks are neighbours")
-		putAll(t, p, stacks)
-	}
-	_, err := stack.NewPool(stack.Options{Guard: stack.GuardNone, GuardPages: 1})
-	require.ErrorIs(t, err, stack.ErrGuard)
-	require.ErrorContains(t, err, "leave Options.GuardPages 0")
+	require.Equal(t, "auto madvise mprotect Guard(3)",
+		fmt.Sprint(stack.GuardAuto, " ", stack.GuardMadvise, " ", stack.GuardMprotect, " ", stack.Guard(3)))
 }
 
 // A guard of several pages is one guard. No byte of it can be touched, and it costs no more mappings than a guard of

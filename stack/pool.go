@@ -50,9 +50,9 @@ func NewPool(o Options) (*Pool, error) {
 // stride is the number of bytes from one guard to the next.
 func (p *Pool) stride() uintptr { return p.guardSize + p.size }
 
-// Get returns a stack with a guard below it, unless the pool has GuardNone. Its bytes are what its last
-// user left, or zero; with ClearOnPut they are zero. The error is ErrExhausted, after which the pool is as
-// before, ErrClosed, or with GuardMadvise in locked memory ErrGuard.
+// Get returns a stack with a guard below it. Its bytes are what its last user left, or zero; with ClearOnPut they are
+// zero. The error is ErrExhausted, after which the pool is as before, ErrClosed, or with GuardMadvise in locked memory
+// ErrGuard.
 func (p *Pool) Get() (*Stack, error) {
 	p.mu.Lock()
 	if st := p.idle; st != nil {
@@ -68,7 +68,7 @@ func (p *Pool) Get() (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st.guarded || p.guard == GuardNone {
+	if st.guarded {
 		return st, nil
 	}
 	if err := p.protect(st); err != nil {

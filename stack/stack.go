@@ -42,7 +42,7 @@ func (st *Stack) Top() uintptr { return st.top }
 func (st *Stack) Size() int { return int(st.hi - st.lo) }
 
 // Guard returns the bounds of the guard, which ends at Lo. A read or write from
-// lo up to, not including, hi raises SIGSEGV. With GuardNone both are Lo.
+// lo up to, not including, hi raises SIGSEGV.
 func (st *Stack) Guard() (lo, hi uintptr) {
 	if st.slab == nil {
 		return 0, 0
