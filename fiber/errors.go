@@ -42,20 +42,17 @@ var (
 	ErrTied = errors.New(
 		"its thread was made by C, and it is in a callback there: attach a goroutine that Go code has started",
 	)
-	ErrAttached   = errors.New("the calling goroutine is a fiber already: detach it first")
-	ErrNotRoot    = errors.New("it is not the root fiber: only a root is detached")
-	ErrRoot       = errors.New("it is a root fiber: end it with Detach")
-	ErrNoBody     = errors.New("the body is nil: give the fiber a function")
-	ErrStackSize  = errors.New("bad stack size")
-	ErrStackInUse = errors.New(
-		"frames lie on its C stack that are still needed: close it, and have that clear the stack by Config.ClearStack",
-	)
-	ErrNoMemory = errors.New("no memory for the context: close fibers that are finished")
+	ErrAttached  = errors.New("the calling goroutine is a fiber already: detach it first")
+	ErrNotRoot   = errors.New("it is not the root fiber: only a root is detached")
+	ErrRoot      = errors.New("it is a root fiber: end it with Detach")
+	ErrNoBody    = errors.New("the body is nil: give the fiber a function")
+	ErrStackSize = errors.New("bad stack size")
+	ErrNoMemory  = errors.New("no memory for the context: close fibers that are finished")
 )
 
 // Error says which operation failed on which fiber, and why.
 type Error struct {
-	Op    string // "switch", "close", "detach", "new", "attach", "prewarm", "check", "clear", "untie", "tie"
+	Op    string // "switch", "close", "detach", "new", "attach", "prewarm", "check", "untie", "tie"
 	Fiber string // the name of the fiber concerned
 	Err   error  // one of the errors of this package, or of package stack
 }

@@ -243,8 +243,7 @@ func (f *Fiber) Handle() unsafe.Pointer {
 }
 
 // Stack returns the fiber's C stack, or nil for a root and on the Goroutine backend. The caller must not use it after
-// the fiber is closed, nor put it back. Its Clear works on a fiber that was never entered and on a finished C body, and
-// returns ErrStackInUse otherwise. After a Go body, the goroutine that it ran on still has frames there.
+// the fiber is closed, nor put it back.
 func (f *Fiber) Stack() *stack.Stack {
 	if f == nil || f.runner == nil {
 		return nil

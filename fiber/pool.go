@@ -114,7 +114,6 @@ func (p *pool) make(k kind) (*runner, error) {
 		return nil, errors.Join(err, stacks.Put(s))
 	}
 	r.stack, r.stacks = s, stacks
-	s.AskBeforeClear(r.whileUnused)
 	b := r.block
 	lo, hi := s.Guard()
 	b.stack_lo, b.stack_hi = C.uintptr_t(s.Lo()), C.uintptr_t(s.Hi())

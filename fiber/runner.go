@@ -166,20 +166,3 @@ func (r *runner) unusedBelow() uintptr {
 	}
 	return uintptr(C.fiberlab_block_sp(r.block))
 }
-
-// whileUnused runs clear, which releases the pages of r's stack, if
-// no frame lies there that is still needed. While clear runs, r cannot be entered.
-func (r *runner) whileUnused(clear func() error) error {
-	word := r.state.Load()
-	state := State(word & stateMask)
-	never := state == Ready && !r.entered.Load()
-	over := state == Finished && r.kind.body == cBody
-	if !never && !over || !r.state.CompareAndSwap(word, word&^stateMask|uint64(Running)) {
-		return &Error{"clear", r.fiber.Load().Name(), ErrStackInUse}
-	}
-	defer r.state.Store(word)
-	if err := clear(); err != nil || over {
-		return err
-	}
-	return r.aim() // swapcontext has its first frame there
-}

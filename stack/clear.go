@@ -1,53 +1,6 @@
 package stack
 
-import (
-	"fmt"
-
-	"golang.org/x/sys/unix"
-)
-
-// Clear gives the pages of the stack back to the kernel: its bytes are zero again and
-// HighWater starts anew. Nothing may run on it. The error is ErrNotInUse,
-// the kernel's if the memory is locked, or comes from the function that the holder
-// gave to AskBeforeClear.
-func (st *Stack) Clear() error {
-	if st.slab == nil {
-		return fmt.Errorf("%w: it is not from a pool: clear what Get returned", ErrNotInUse)
-	}
-	p := st.slab.pool
-	p.mu.Lock()
-	ask := st.ask
-	p.mu.Unlock()
-	if ask != nil {
-		return ask(st.clear)
-	}
-	return st.clear()
-}
-
-func (st *Stack) clear() error {
-	p := st.slab.pool
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if st.state != stateInUse {
-		return fmt.Errorf("%w: %v was put back before: clear it while you hold it", ErrNotInUse, st)
-	}
-	if err := st.release(); err != nil {
-		return fmt.Errorf(
-			"stack: the pages of %v cannot be released: do not lock future mappings (mlockall): %w", st, err,
-		)
-	}
-	return nil
-}
-
-// AskBeforeClear has Clear call ask instead of doing its work, until the stack is put
-// back. ask calls clear, or returns the reason why the stack must stay as it is. It is for a
-// holder that shows the stack to callers who cannot know when something runs on it.
-func (st *Stack) AskBeforeClear(ask func(clear func() error) error) {
-	p := st.slab.pool
-	p.mu.Lock()
-	st.ask = ask
-	p.mu.Unlock()
-}
+import "golang.org/x/sys/unix"
 
 // warmPages is how many pages of a stack, from its Hi on, Zero leaves in memory.
 const warmPages = 16

@@ -1,7 +1,6 @@
 package stack_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -80,26 +79,6 @@ func TestZero(t *testing.T) {
 		require.Zero(t, dirty(st.Lo(), limit), "%d bytes below Hi", above)
 		require.Equal(t, int(above), dirty(limit, st.Hi()))
 	}
-	require.NoError(t, p.Put(st))
-}
-
-// Clear asks, if the holder wishes, until the stack is put back.
-func TestAskBeforeClear(t *testing.T) {
-	p := newPool(t, stack.Options{})
-	st := get(t, p)
-	*word(st.Top() - 8) = 1
-	refusal := errors.New("not now")
-	st.AskBeforeClear(func(func() error) error { return refusal })
-	require.Equal(t, refusal, st.Clear())
-	require.Equal(t, uint64(1), *word(st.Top() - 8))
-	st.AskBeforeClear(func(clear func() error) error { return clear() })
-	require.NoError(t, st.Clear())
-	require.Zero(t, *word(st.Top() - 8))
-	st.AskBeforeClear(func(func() error) error { return refusal })
-	require.NoError(t, p.Put(st))
-	require.ErrorIs(t, st.Clear(), stack.ErrNotInUse)
-	require.True(t, st == get(t, p))
-	require.NoError(t, st.Clear())
 	require.NoError(t, p.Put(st))
 }
 

@@ -95,7 +95,6 @@ func (p *Pool) Put(st *Stack) error {
 		p.mu.Unlock()
 		return fmt.Errorf("%w: %v was put back before: put back each stack once", ErrNotInUse, st)
 	}
-	st.ask = nil
 	if p.clears {
 		st.state = stateLeaving
 		p.mu.Unlock()

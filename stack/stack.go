@@ -13,8 +13,7 @@ type Stack struct {
 	hi   uintptr
 	top  uintptr
 
-	state   state                          // guarded by the pool's mutex
-	ask     func(clear func() error) error // so is this; nil: Clear need not ask
+	state   state // guarded by the pool's mutex
 	guarded bool
 }
 

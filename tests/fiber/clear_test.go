@@ -5,68 +5,13 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
-	"fiberlab/tests/internal/cbody"
 	"fiberlab/tests/internal/fibertest"
 	"fiberlab/tests/internal/suite"
 	"fiberlab/tests/internal/trapbody"
 )
-
-// A stack is cleared if nothing lies on it that is still needed, and not otherwise.
-func TestClearAStack(t *testing.T) {
-	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
-		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
-			refused := func(f *fiber.Fiber) {
-				t.Helper()
-				was := f.State()
-				requireError(t, f.Stack().Clear(), fiber.ErrStackInUse, "clear", f.Name())
-				require.Equal(t, was, f.State())
-			}
-			require.NoError(t, fiber.Drain())
-			for range 3 { // on a fresh runner first, and then on the same one
-				var f *fiber.Fiber
-				f = fibertest.New(t, b, "in Go", func() {
-					assert.ErrorIs(t, f.Stack().Clear(), fiber.ErrStackInUse)
-					trapbody.Spill(1000, 1)
-					fibertest.Leave(t, root)
-				})
-				fibertest.Enter(t, root, f)
-				refused(f)
-				fibertest.Enter(t, root, f)
-				refused(f)
-				fibertest.Finish(t, f)
-			}
-			order := cbody.NewOrder(cbody.Task{Turns: 1})
-			defer order.Free()
-			order.SetPeer(root.Handle())
-			f := fibertest.NewC(t, b, "in C", cbody.Turns, order.Pointer())
-			require.NoError(t, f.Stack().Clear(), "never entered")
-			fibertest.Enter(t, root, f)
-			refused(f)
-			require.Positive(t, f.Stack().HighWater())
-			fibertest.Enter(t, root, f)
-			require.NoError(t, f.Stack().Clear(), "over")
-			require.Zero(t, f.Stack().HighWater())
-			fibertest.Finish(t, f)
-
-			ran := false
-			require.NoError(t, fiber.Drain())
-			// Of this size: Drain leaves runners on which bodies of other tests called Goexit.
-			fresh, err := fiber.New(
-				fiber.Config{Backend: b, Name: "fresh", StackSize: 3 * fiber.MinGoStack}, func() { ran = true },
-			)
-			require.NoError(t, err)
-			require.NoError(t, fresh.Stack().Clear(), "never entered")
-			fibertest.Enter(t, root, fresh)
-			require.True(t, ran)
-			fibertest.Finish(t, fresh)
-			require.NoError(t, fiber.Drain())
-		})
-	})
-}
 
 // With ClearStack, what C functions have left on a stack is not there for the next fiber that
 // gets it; without, it is.
