@@ -23,9 +23,9 @@ import (
 // or is in a callback from C, switches through a stand-in goroutine, which costs some
 // microseconds. If the root was locked before Attach, SwitchTo returns ErrLocked there.
 //
-// Attach returns ErrAttached, ErrBackend, ErrUnsupported or ErrNoMemory. The
-// goroutine must call Detach before it ends, best by defer: otherwise a new
-// goroutine may be mistaken for this fiber, and misbehave.
+// Attach returns ErrAttached, ErrBackend, ErrUnsupported, ErrNoMemory or, if the probes of
+// Supported lack memory, an error of package stack. The goroutine must call Detach before
+// it ends, best by defer: otherwise a new goroutine may be mistaken for this fiber, and misbehave.
 func Attach(b Backend) (*Fiber, error) {
 	f, err := attach(b)
 	if err == nil {
@@ -83,9 +83,9 @@ func attachThread(b Backend) (*Fiber, error) {
 }
 
 // Detach makes the root f a plain goroutine again. It must be called by f itself,
-// and returns ErrNotRoot, ErrNotCurrent or ErrClosed otherwise. Suspended
-// fibers stay as they are; another root may enter them. If some are pinned to f (ErrPinned),
-// Detach returns ErrHolds and does nothing.
+// and returns ErrNotMade, ErrNotRoot, ErrNotCurrent or ErrClosed otherwise. After Untie, call
+// Tie first. Suspended fibers stay as they are; another root may enter them. If some are pinned
+// to f (ErrPinned), Detach returns ErrHolds and does nothing.
 func (f *Fiber) Detach() error {
 	err := f.detach()
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // A dump of goroutines (SIGQUIT) does not know which of them are fibers. So each runner has, while a
-// goroutine serves it, an entry in memory of C from which a signal handler can tell: see dump.r.
+// goroutine serves it, an entry in memory of C that a signal handler reads: see dump.c.
 
 var entries = struct {
 	mu sync.Mutex

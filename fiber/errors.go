@@ -5,14 +5,15 @@ import (
 	"fmt"
 )
 
-// The errors of this package. What it returns is an *Error, which names the
-// fiber concerned, and wraps one of these or one of package stack.
+// The errors of this package. An *Error names the fiber concerned, and wraps one of these or one of
+// package stack. Supported, ParseBackend, Resolve and Drain may return errors without an *Error around them.
 var (
 	ErrBackend     = errors.New("unknown backend")
 	ErrUnsupported = errors.New("fibers cannot be switched by hand")
 	ErrNoFiber     = errors.New("the calling goroutine is not a fiber: make it one with fiber.Attach")
 	ErrNotCurrent  = errors.New(
-		"the fiber that is to leave is not the one that is running here: call SwitchTo on fiber.Current()",
+		"the fiber on which the method was called does not run here: call it on fiber.Current(), " +
+			"after Untie call Tie first",
 	)
 	ErrSelf    = errors.New("a fiber cannot switch to itself: switch to another one")
 	ErrRunning = errors.New(
@@ -21,7 +22,7 @@ var (
 	ErrSuspended = errors.New("it is suspended in mid-function: switch to it until its body returns")
 	ErrFinished  = errors.New("its body has returned: close it, and make another one")
 	ErrClosed    = errors.New("it was closed or detached: make another one, or attach again")
-	ErrNotMade   = errors.New("it is not a fiber: make one with fiber.New or fiber.NewC")
+	ErrNotMade   = errors.New("it is not a fiber: make one with fiber.New, fiber.NewC or fiber.Attach")
 	ErrHolds     = errors.New(
 		"coroutines are suspended that only this goroutine can resume, because it is locked to its thread: " +
 			"let their bodies return first",
@@ -43,7 +44,7 @@ var (
 		"its thread was made by C, and it is in a callback there: attach a goroutine that Go code has started",
 	)
 	ErrAttached  = errors.New("the calling goroutine is a fiber already: detach it first")
-	ErrNotRoot   = errors.New("it is not the root fiber: only a root is detached")
+	ErrNotRoot   = errors.New("it is not a root fiber: call this on the fiber that fiber.Attach returned")
 	ErrRoot      = errors.New("it is a root fiber: end it with Detach")
 	ErrNoBody    = errors.New("the body is nil: give the fiber a function")
 	ErrStackSize = errors.New("bad stack size")
@@ -52,7 +53,7 @@ var (
 
 // Error says which operation failed on which fiber, and why.
 type Error struct {
-	Op    string // "switch", "close", "detach", "new", "attach", "prewarm", "check", "untie", "tie"
+	Op    string // "switch", "close", "detach", "new", "attach", "prewarm", "check", "untie", "tie", "set the value"
 	Fiber string // the name of the fiber concerned
 	Err   error  // one of the errors of this package, or of package stack
 }

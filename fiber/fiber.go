@@ -167,9 +167,10 @@ func (f *Fiber) State() State {
 
 // Close ends a fiber that was never entered or whose body has returned, and gives
 // its runner back to the pool. For any other it returns ErrRunning, ErrSuspended,
-// ErrClosed or ErrRoot and does nothing: the frames of a suspended function cannot
-// be discarded, because what they hold would be lost. If the pool is full, Close
-// blocks until the runner's identity has been dropped.
+// ErrClosed, ErrRoot or, for nil and the zero value, ErrNotMade, and does nothing. The
+// frames of a suspended function cannot be discarded, because what they hold would be lost.
+// If the pool is full, Close blocks until the runner's identity has been dropped. If that
+// fails, Close returns the reason, and the fiber is Closed all the same.
 func (f *Fiber) Close() error {
 	r, err := f.leaveRunner()
 	if err != nil || runners.keep(r) {

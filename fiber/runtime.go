@@ -53,7 +53,7 @@ const hasGlibc = C.FIBERLAB_HAS_GLIBC != 0
 // a fiber's first entry takes some 100 us and up to 10 ms, and a line on standard
 // error says so. A line also says so if the release is outside OldestGo to NewestGo.
 //
-// The first call runs the probes. It takes some 0.3 ms, or 10 to 30 ms if GOMAXPROCS is 1, stops the
+// The first call runs the probes. It takes 1 to 4 ms, or 10 to 30 ms if GOMAXPROCS is 1, stops the
 // world for a moment and starts threads. During package initialisation, when no C code can
 // call Go, Supported looks for the g slot and the remembered P only. If memory is short, the error does not
 // wrap ErrUnsupported, and the next call runs the probes again.

@@ -19,7 +19,7 @@ var switchCall = unsafe.Pointer(C.fiberlab_switch_call)
 // root.
 //
 // If to cannot be run, SwitchTo returns at once with nothing changed, and an
-// *Error that wraps ErrNoFiber, ErrNotCurrent, ErrSelf, ErrRunning, ErrFinished,
+// *Error that wraps ErrNoFiber, ErrNotMade, ErrNotCurrent, ErrSelf, ErrRunning, ErrFinished,
 // ErrClosed, ErrForeignRoot, ErrMixed, ErrPinned, ErrLocked or ErrNoMemory. A switch to a
 // root of another thread, or to a fiber that is pinned to another root, is an error. Any
 // other fiber may be entered from any thread, one at a time.

@@ -78,7 +78,8 @@ func joinMappings(n int64) { cuts.Add(-n) }
 func errMappings(cause error) error {
 	return fmt.Errorf(
 		"%w: mprotect guards take two mappings each, %d are held, and vm.max_map_count allows %d mappings: "+
-			"raise it (sysctl -w vm.max_map_count=N), hold fewer stacks, or use GuardMadvise (Linux 6.13): %w",
+			"raise it (sysctl -w vm.max_map_count=N) and start the program again, hold fewer stacks, "+
+			"or use GuardMadvise (Linux 6.13): %w",
 		ErrExhausted, cuts.Load(), maxMappings(), cause,
 	)
 }
