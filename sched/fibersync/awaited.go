@@ -6,11 +6,14 @@ import (
 	"fiberlab/sched/park"
 )
 
-// awaits tells w's parker, which must be the caller, what it is about to park for; see
-// [park.Scheduled].
-func (w *waiter) awaits(what park.Awaited) {
+// announce tells w's parker, which must be the caller, what it is about to park for; see [park.Scheduled]. Park forgets
+// it each time.
+func (w *waiter) announce() {
+	if w.what == nil {
+		return
+	}
 	if t, ok := w.parker.(park.Scheduled); ok {
-		t.Awaits(what)
+		t.Awaits(w.what)
 	}
 }
 

@@ -34,12 +34,13 @@ func (c *Channel[T]) send(v T, u *until) (err error) {
 		return err
 	}
 	o := c.newOffer()
-	o.awaits((*awaitedChannel[T])(c))
+	o.what = (*awaitedChannel[T])(c)
 	o.value = v
 	if u == nil {
 		c.senders.push(&o.waiter)
 		c.mu.Unlock()
 		for first := o.lent; first || !o.isHandedOff(); first = false {
+			o.announce()
 			o.parker.Park(time.Time{})
 		}
 	} else {
@@ -73,11 +74,12 @@ func (c *Channel[T]) receive(u *until) (v T, ok bool, err error) {
 		return v, ok, nil
 	}
 	o := c.newOffer()
-	o.awaits((*awaitedChannel[T])(c))
+	o.what = (*awaitedChannel[T])(c)
 	if u == nil {
 		c.receivers.push(&o.waiter)
 		c.mu.Unlock()
 		for first := o.lent; first || !o.isHandedOff(); first = false {
+			o.announce()
 			o.parker.Park(time.Time{})
 		}
 	} else {

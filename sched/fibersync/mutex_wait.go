@@ -38,8 +38,9 @@ func (m *Mutex) lockSlow() {
 	}
 	w := newWaiter()
 	if !m.takeOrQueue(w) {
-		w.awaits((*awaitedMutex)(m))
+		w.what = (*awaitedMutex)(m)
 		for first := w.lent; first || !w.isHandedOff(); first = false {
+			w.announce()
 			w.parker.Park(time.Time{})
 		}
 		if !m.accept(w) && !m.takeAwake() && !m.takeOrRequeue(w, false) {
@@ -59,8 +60,8 @@ func (m *Mutex) lockSlow() {
 //
 // since is the time of w's first failed attempt, or the zero time.
 func (m *Mutex) awaitTurn(w *waiter, u until, since time.Time) error {
+	w.what = (*awaitedMutex)(m)
 	for {
-		w.awaits((*awaitedMutex)(m))
 		err := w.await(u)
 		if err != nil && m.giveUp(w) {
 			return err

@@ -8,7 +8,7 @@ func (m *RWMutex) rlock(u until) error {
 		s := m.state.Load()
 		if s&rwWriter != 0 && m.state.CompareAndSwap(s, s|rwQueued) {
 			w := newWaiter()
-			w.awaits((*awaitedRWMutex)(m))
+			w.what = (*awaitedRWMutex)(m)
 			err := m.readers.waitAs(w, &m.mu, u)
 			w.free()
 			return err
@@ -29,7 +29,7 @@ func (m *RWMutex) awaitReaders(u until) error {
 	w := newWaiter()
 	m.waiting.push(w)
 	m.mu.Unlock()
-	w.awaits((*awaitedReaders)(m))
+	w.what = (*awaitedReaders)(m)
 	err := w.await(u)
 	if err != nil && !m.giveUp(w) {
 		err = w.await(until{}) // the last reader has taken it out, and its hand-off is under way

@@ -15,7 +15,7 @@ func (s *Semaphore) acquire(n int64, u until) error {
 	w.tag = want
 	var err error
 	if !s.takeOrQueue(w) {
-		w.awaits((*awaitedSemaphore)(s))
+		w.what = (*awaitedSemaphore)(s)
 		err = w.await(u)
 		if err != nil && !s.giveUp(w) {
 			err = w.await(until{}) // it has been taken out, and its hand-off is under way

@@ -20,6 +20,7 @@ type waiter struct {
 	handedOff atomic.Uint64 // 1: the wait is over. The caller that took w out of the queue sets it
 	tag       uint64        // for the primitive: what the waiter wants, or what it has got
 	missed    int           // how many hand-offs of a Mutex it has missed; the mutex's mu guards it
+	what      park.Awaited  // for reports of a deadlock; nil: nothing
 
 	// The mu of the queue's primitive guards these.
 	in             *waitQueue // nil: in none
@@ -68,7 +69,7 @@ func takeCached[W any](p park.Parker) (w *W, ok bool) {
 // no queue. It returns false if the parker has no slot or has something in it.
 func (w *waiter) cache(whole any) bool {
 	slot := w.parker.WaiterSlot()
-	w.parker = nil
+	w.parker, w.what = nil, nil
 	if slot == nil || *slot != nil {
 		return false
 	}
@@ -120,6 +121,7 @@ func (w *waiter) handOff() {
 func (w *waiter) await(u until) error {
 	if u.Endless() {
 		for first := w.lent; first || !w.isHandedOff(); first = false {
+			w.announce()
 			w.parker.Park(time.Time{})
 		}
 		return nil
@@ -132,7 +134,7 @@ func (w *waiter) isHandedOff() bool { return w.handedOff.Load() != 0 }
 // awaitUntil is await with a u that ends.
 func (w *waiter) awaitUntil(u until) error {
 	w.self, w.lent = nil, false // a late Unpark may come, so no other goroutine may get this parker
-	return u.Await(w.parker, &w.handedOff, nil)
+	return u.Await(w.parker, &w.handedOff, w.what)
 }
 
 // until bounds a wait by a context, by a deadline, or by both. The zero value never ends.

@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"fiberlab/internal/debug"
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
+	"fiberlab/sched/park"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
@@ -20,7 +22,20 @@ func lockAndUnlock(l sync.Locker) {
 	defer l.Unlock()
 }
 
-// A report names what each fiber waits for, and in debug builds the fiber that holds it.
+// prompt is a context that fulfils a wait once the waiter is queued, and before it parks.
+type prompt struct {
+	context.Context
+	fulfil func()
+}
+
+// Done implements context.Context.
+func (p prompt) Done() <-chan struct{} {
+	p.fulfil()
+	return nil
+}
+
+// A report names what each fiber waits for, and in debug builds the fiber that holds it. It does so after a Park that
+// took a token, and names nothing that the fiber has waited for before.
 func TestReportNamesWhatIsAwaited(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
 		reports := make(chan *sched.Deadlock, 100)
@@ -68,6 +83,7 @@ func TestReportNamesWhatIsAwaited(t *testing.T) {
 				rw.Lock()
 				semaphore.Acquire(1)
 				holder = sched.Current().String()
+				assert.NoError(t, semaphore.AcquireContext(prompt{context.Background(), func() { semaphore.Release(1) }}, 1))
 				holding.Done()
 				free.Task()
 				semaphore.Release(1)
@@ -81,6 +97,7 @@ func TestReportNamesWhatIsAwaited(t *testing.T) {
 					if i%2 == 0 { // with a hook the report is the same
 						newHook(t)
 					}
+					park.Current().Unpark()
 					w.wait()
 					over.Done()
 				})
@@ -110,6 +127,7 @@ func TestReportNamesWhatIsAwaited(t *testing.T) {
 						assert.Contains(t, d.Error(), b.For)
 					}
 				}
+				assert.Empty(t, told["sched.(*Fiber).Wait"].For, "what the holder waited for before")
 				free.Wake()
 				_, _ = values.Receive()
 				cond.L.Lock()
