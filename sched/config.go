@@ -35,7 +35,7 @@ type Config struct {
 	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
 	MaxCalls  int           // blocking calls of tasks that run at once, each on a thread; 0: any number
 	// tasks that may wait to begin, in all queues together; 0: any number, or DefaultRunQueue under policy Group. See
-	// Enqueue and TryEnqueue. A callback of fibersync is queued even without room
+	// Enqueue and TryEnqueue. A callback of fibersync, and a helper of its forks, is queued even without room
 	MaxQueued int
 	Affinity  Affinity // the CPUs of each multi-threaded worker; nil leaves them alone
 

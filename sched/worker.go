@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -153,7 +152,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 // newArena makes an arena. Its Start queues a function as a task at that target.
 func (s *Scheduler) newArena(to target) *park.Arena {
 	return &park.Arena{Start: func(f func()) error {
-		return s.enqueue(context.Background(), &Task{Func: f}, Current(), to)
+		return s.enqueue(noRoom, &Task{Func: f}, Current(), to) // an arena has one helper at most that has not begun
 	}}
 }
 

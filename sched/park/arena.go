@@ -6,9 +6,9 @@ import "sync"
 // long as one of them has time, it begins. A scheduler has one arena for all its workers, or one for each part of them
 // that sees to itself.
 type Arena struct {
-	// Start has f called as a task of the arena. It is Parker.Start for any caller: it does not wait for f, but may
-	// wait for room, and returns the scheduler's error if that does not accept f. A task that is accepted begins:
-	// closing the scheduler does not drop it.
+	// Start has f called as a task of the arena. It is Parker.StartNow for any caller: it waits neither for f nor for
+	// room, and returns the scheduler's error if that does not accept f. A task that is accepted begins: closing the
+	// scheduler does not drop it.
 	Start func(f func()) error
 
 	Opened sync.Once // makes Open

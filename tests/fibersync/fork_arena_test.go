@@ -136,35 +136,42 @@ func TestForkIsHelpedWhileSchedulerIsClosed(t *testing.T) {
 	})
 }
 
-// If the scheduler accepts no task, since there is no room and the worker that would make some is busy, goroutines
-// help.
+// A helper does not wait for room. Otherwise the caller that starts it could lose its worker by that, and forks of
+// other callers, which count on the same helper, would have none.
 func TestForkWithoutRoom(t *testing.T) {
 	suite.EachConfig(t, []int{2}, func(t *testing.T, cfg sched.Config) {
-		cfg.MaxQueued, cfg.OverloadAfter = 1, time.Millisecond
+		cfg.MaxQueued = 1
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-			busy, over := schedtest.NewLatch(1), schedtest.NewLatch(3)
+			begun, taken, over := schedtest.NewLatch(2), schedtest.NewLatch(1), schedtest.NewLatch(3)
+			full := make(chan struct{})
 			var release atomic.Bool
-			require.NoError(t, s.EnqueueOn(1, sched.Task{Func: func() {
-				defer over.Done()
-				busy.Done()
-				for !release.Load() {
-					time.Sleep(100 * time.Microsecond) // holds the worker
-				}
-			}}))
-			busy.Wait()
-			full := schedtest.NewLatch(1)
 			require.NoError(t, s.EnqueueOn(0, sched.Task{Func: func() {
 				defer over.Done()
-				full.Wait()
+				begun.Done()
+				<-full // holds the worker
+				leaveAHelper()
+			}}))
+			require.NoError(t, s.EnqueueOn(1, sched.Task{Func: func() {
+				defer over.Done()
+				begun.Done()
+				taken.Wait()
 				meetInFork(4)
 				d := fan(t, 3, func(struct{}) {})
 				d.Run(struct{}{})
 				release.Store(true)
 			}}))
-			for s.EnqueueOn(1, sched.Task{Func: over.Done}) != nil { // until the last one has begun
-				time.Sleep(100 * time.Microsecond)
-			}
-			full.Done()
+			begun.Wait()
+			require.NoError(t, s.EnqueueOn(0, sched.Task{Func: func() {
+				defer over.Done()
+				taken.Done()
+				for start := time.Now(); !release.Load(); time.Sleep(100 * time.Microsecond) { // holds the worker
+					if time.Since(start) > schedtest.Standstill {
+						assert.Fail(t, "the fork on the other worker has no helper")
+						return
+					}
+				}
+			}}))
+			close(full)
 			over.Wait()
 		})
 	})
