@@ -80,26 +80,26 @@ func (t *Ticket) Called() <-chan struct{} {
 // OnCall has f started when the ticket is called, by the caller of Done that calls it, or by the caller
 // of OnCall if the ticket has been called already. f is a task of that caller's scheduler, or a
 // goroutine if there is none or it accepts no task. Neither OnCall nor Done blocks for it: the task is queued even if
-// sched.Config.MaxQueued tasks wait to begin. f, or code that it
-// starts, calls Done. OnCall panics with an error that wraps ErrNilFunc if f is nil.
+// sched.Config.MaxQueued tasks wait to begin. f, or code that it starts, calls Done. f is not started if the ticket has
+// been given back. OnCall panics with an error that wraps ErrNilFunc if f is nil.
 func (t *Ticket) OnCall(f func()) {
 	if f == nil {
 		panic(fmt.Errorf("fibersync: on the call of a ticket: %w", ErrNilFunc))
 	}
 	t.queue.mu.Lock()
-	called := t.called
-	if !called {
+	now := t.called && !t.done
+	if !t.called && !t.done {
 		t.calls = append(t.calls, f)
 	}
 	t.queue.mu.Unlock()
-	if called {
+	if now {
 		startAnywhere(f)
 	}
 }
 
 // Done gives the ticket back. If it has been called, the next one is called now; if not, the
-// queue will skip it. It does not block. Any fiber or goroutine may call it, once: the second
-// time it panics with an error that wraps ErrDone.
+// queue will skip it: then its waits end, and no function of OnCall is started. Done does not block. Any fiber or
+// goroutine may call it, once: the second time it panics with an error that wraps ErrDone.
 func (t *Ticket) Done() {
 	q := t.queue
 	q.mu.Lock()
@@ -107,7 +107,7 @@ func (t *Ticket) Done() {
 		q.mu.Unlock()
 		panic(fmt.Errorf("fibersync: done with a ticket: %w", ErrDone))
 	}
-	t.done = true
+	t.done, t.calls = true, nil
 	// Tickets that are taken from now on are left to their own calls of Done.
 	for last := q.taken; q.skipDone(last); {
 		q.mu.Lock()

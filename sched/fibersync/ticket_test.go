@@ -41,3 +41,24 @@ func TestDoneSkipsNoLaterTickets(t *testing.T) {
 	first.Done()
 	require.Less(t, rounds, most)
 }
+
+// The queue passes over a long run of tickets that are done. Others may use it at the same time: a waiter that is woken
+// in the middle finds the queue's lock free, and the end of the run not called yet.
+func TestRunOfDoneTicketsDoesNotHoldTheQueue(t *testing.T) {
+	var q TicketQueue
+	first, second := q.Take(), q.Take()
+	for range 10_000 {
+		q.Take().Done()
+	}
+	last := q.Take()
+	inTheMiddle := false
+	second.waiters.push(&waiter{parker: taker{woken: func() {
+		q.mu.Lock()
+		inTheMiddle = !last.called
+		q.mu.Unlock()
+	}}})
+	second.Done()
+	first.Done()
+	require.True(t, inTheMiddle, "all were passed over at one go")
+	last.Wait()
+}
