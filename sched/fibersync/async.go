@@ -69,7 +69,7 @@ func async[T any](start func(func()) error, f func() (T, error)) *Future[T] {
 		panic(fmt.Errorf("fibersync: async: %w", ErrNilFunc))
 	}
 	p := new(Promise[T])
-	p.run(start, f)
+	p.run("async", start, f)
 	return p.Future()
 }
 
@@ -84,19 +84,19 @@ func Then[T, U any](f *Future[T], g func(T, error) (U, error)) *Future[U] {
 	}
 	p := new(Promise[U])
 	f.whenSettled(func() {
-		p.run(startCallback, func() (U, error) { return g(f.value, f.err) })
+		p.run("then", startCallback, func() (U, error) { return g(f.value, f.err) })
 	})
 	return p.Future()
 }
 
-// run starts f, whose results settle the promise. The promise is claimed when f begins.
-func (p *Promise[T]) run(start func(func()) error, f func() (T, error)) {
+// run starts f, whose results settle the promise. The promise is claimed when f begins. what names the call in errors.
+func (p *Promise[T]) run(what string, start func(func()) error, f func() (T, error)) {
 	err := start(func() {
 		p.Claim()
 		returned := false
 		defer func() {
 			if !returned {
-				p.Fail(fmt.Errorf("fibersync: async: %w", ErrUnfinished))
+				p.Fail(fmt.Errorf("fibersync: %s: %w", what, ErrUnfinished))
 			}
 		}()
 		v, err := f()
@@ -104,6 +104,6 @@ func (p *Promise[T]) run(start func(func()) error, f func() (T, error)) {
 		p.future.settle(v, err)
 	})
 	if err != nil {
-		p.Fail(fmt.Errorf("fibersync: async: %w", err))
+		p.Fail(fmt.Errorf("fibersync: %s: %w", what, err))
 	}
 }

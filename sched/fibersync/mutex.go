@@ -99,10 +99,6 @@ func (m *Mutex) Unlock() {
 // unless the caller holds the mutex. It does nothing in others.
 func (m *Mutex) MustHold() { m.holder.must("must hold") }
 
-// MustNotHold panics in debug builds, with an error that wraps ErrHolder, if the caller
-// holds the mutex. It does nothing in others.
-func (m *Mutex) MustNotHold() { m.holder.mustNot("must not hold") }
-
 // held reports whether any caller holds the mutex.
 func (m *Mutex) held() bool { return m.state.Load()&mutexHeld != 0 }
 

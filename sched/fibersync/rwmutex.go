@@ -130,7 +130,7 @@ func (m *RWMutex) TryLock() bool {
 // ErrUnlocked if there is no writer. In debug builds the caller must be the writer that locked it;
 // the panic wraps ErrNotHolder if it is not.
 func (m *RWMutex) Unlock() {
-	m.MustHold()
+	m.writer.holder.must("unlock")
 	if !m.state.CompareAndSwap(rwWriter, 0) {
 		if s := m.state.Load(); s&rwWriter == 0 || s >= rwReader {
 			panic(fmt.Errorf("fibersync: unlock: %w", ErrUnlocked))
@@ -144,10 +144,6 @@ func (m *RWMutex) Unlock() {
 // MustHold panics in debug builds, with an error that wraps ErrUnlocked or ErrNotHolder,
 // unless the caller holds the lock for writing. It does nothing in others.
 func (m *RWMutex) MustHold() { m.writer.MustHold() }
-
-// MustNotHold panics in debug builds, with an error that wraps ErrHolder, if the caller
-// holds the lock for writing. It does nothing in others.
-func (m *RWMutex) MustNotHold() { m.writer.MustNotHold() }
 
 // RLocker returns the lock in the shape of a Locker for reading: its Lock is RLock, its Unlock
 // RUnlock.

@@ -2,7 +2,7 @@ package fibersync
 
 // rlock is RLockContext when a writer is in the way.
 func (m *RWMutex) rlock(u until) error {
-	m.writer.MustNotHold()
+	m.writer.holder.mustNot("lock for reading")
 	m.mu.Lock()
 	for !m.TryRLock() {
 		s := m.state.Load()

@@ -113,10 +113,15 @@ func asHelpless(t *testing.T, f func()) {
 	})
 }
 
-// If nothing can be started, the future says so.
+// If nothing can be started, the future says so, and which call has failed.
 func TestAsyncWithoutAScheduler(t *testing.T) {
 	asHelpless(t, func() {
-		_, err := fibersync.Async(func() (int, error) { return 1, nil }).Get()
+		f := fibersync.Async(func() (int, error) { return 1, nil })
+		_, err := f.Get()
 		assert.ErrorIs(t, err, errHelpless)
+		assert.ErrorContains(t, err, "fibersync: async: ")
+		_, err = fibersync.Then(f, func(int, error) (int, error) { return 1, nil }).Get()
+		assert.ErrorIs(t, err, errHelpless)
+		assert.ErrorContains(t, err, "fibersync: then: ")
 	})
 }
