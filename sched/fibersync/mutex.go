@@ -66,8 +66,9 @@ func (m *Mutex) Lock() {
 // takes a free mutex even if ctx is done. A waiter that is woken just as ctx ends takes the
 // mutex if it is free, and returns nil; otherwise the next waiter is woken in its place.
 func (m *Mutex) LockContext(ctx context.Context) error {
+	u := within(ctx)
 	if !m.state.CompareAndSwap(0, mutexHeld) {
-		if err := m.lockOrWait(within(ctx)); err != nil {
+		if err := m.lockOrWait(u); err != nil {
 			return err
 		}
 	}

@@ -40,10 +40,11 @@ func (o *Once) Do(f func()) {
 // DoContext is Do that gives up when ctx is done while it waits for another caller's function;
 // it returns context.Cause(ctx) then. It does not interrupt f.
 func (o *Once) DoContext(ctx context.Context, f func()) error {
+	u := within(ctx)
 	if o.done.Load() {
 		return nil
 	}
-	return o.do(within(ctx), f)
+	return o.do(u, f)
 }
 
 func (o *Once) do(u until, f func()) error {

@@ -47,10 +47,11 @@ func (m *RWMutex) RLock() {
 // no writer keeps the caller out, it succeeds even if ctx is done. A reader that is let in just
 // as ctx ends may read, and gets nil.
 func (m *RWMutex) RLockContext(ctx context.Context) error {
+	u := within(ctx)
 	if m.TryRLock() {
 		return nil
 	}
-	return m.rlock(within(ctx))
+	return m.rlock(u)
 }
 
 // TryRLock lets the caller read if no writer is in or waits, and reports whether it did. It does

@@ -137,8 +137,18 @@ func TestContextThatIsNoneLeavesNoWaiter(t *testing.T) {
 }
 
 func TestContextMustNotBeNil(t *testing.T) {
+	var done fibersync.Once
+	done.Do(func() {})
+	waits := map[string]func(context.Context) error{
+		"free Mutex":           new(fibersync.Mutex).LockContext,
+		"free RWMutex, writer": new(fibersync.RWMutex).LockContext,
+		"free RWMutex, reader": new(fibersync.RWMutex).RLockContext,
+		"Once that is done":    func(ctx context.Context) error { return done.DoContext(ctx, nil) },
+	}
 	for name, prepare := range contextCases {
-		wait, _ := prepare()
+		waits[name], _ = prepare()
+	}
+	for name, wait := range waits {
 		t.Run(name, func(t *testing.T) { check.PanicsWith(t, fibersync.ErrNilContext, func() { _ = wait(nil) }) })
 	}
 }
