@@ -113,7 +113,7 @@ func (f *Fiber) String() string {
 // do not wait elsewhere while you do. A lock of package fibersync may be held longer: it blocks no thread.
 //
 // The Unlock of lock runs on the fiber when that is blocked already. It may notify the fiber, but must not block or
-// yield: those calls panic with an error that wraps ErrInWait.
+// yield: those calls panic with an error that wraps ErrInWait, or return it.
 //
 // Wait panics with an error that wraps ErrNoFiber, ErrNotMade or ErrNotSelf if the caller does not run on f.
 func (f *Fiber) Wait(lock sync.Locker, pred func() bool) { f.wait(lock, clock.Never, pred) }

@@ -74,7 +74,7 @@ func (p *parker) Yield() {
 // LocalSlot implements [park.Scheduled]. The main fiber of a goroutine that is bound keeps its value until Unbind.
 func (p *parker) LocalSlot() *any { return &p.local }
 
-// CanPark implements [park.Scheduled].
+// CanPark implements [park.Parker].
 func (p *parker) CanPark() error {
 	if f := (*Fiber)(p); f.inWait() {
 		return f.nested("park")

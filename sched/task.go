@@ -43,9 +43,10 @@ type Task struct {
 // Enqueue may be called from anywhere, inside and outside of tasks. It blocks the caller only if Config.MaxQueued tasks
 // wait to begin, until there is room; the thread of a task is not blocked. Callers get room in the order in which they
 // came. If there is none after Config.OverloadAfter, the caller gets an error that wraps ErrOverload, and the task
-// never runs. The other errors are ErrNilTask, ErrNoWorkers, ErrClosed, and ErrNotBound: for a SameThread task from
-// outside, or if New has not made s. When Close refuses callers from outside, those that wait for room get ErrClosed.
-// Tasks of a scheduler that is closing may still enqueue more.
+// never runs. A fiber that must not block gets ErrInWait if there is no room. The other errors are ErrNilTask,
+// ErrNoWorkers, ErrClosed, and ErrNotBound: for a SameThread task from outside, or if New has not made s. When Close
+// refuses callers from outside, those that wait for room get ErrClosed. Tasks of a scheduler that is closing may still
+// enqueue more.
 func (s *Scheduler) Enqueue(t Task) error {
 	return s.enqueue(context.Background(), &t, Current(), target{})
 }

@@ -112,7 +112,8 @@ func (r *Room) take(inside bool) error {
 func (r *Room) Exceed() { r.handOn(-1) }
 
 // Take is TryTake, but waits where that returns full. It blocks the calling fiber or goroutine. If until ends the wait,
-// it returns until's error; if Close does, New's over. what, if not nil, describes the wait in deadlock reports.
+// it returns until's error; if Close does, New's over. If the caller must not park, it returns the error of CanPark
+// instead of waiting. what, if not nil, describes the wait in deadlock reports.
 func (r *Room) Take(inside bool, until park.Until, what park.Awaited) error {
 	w := &waiter{Parker: park.Current(), inside: inside}
 	if w.Parker == nil {
@@ -120,12 +121,15 @@ func (r *Room) Take(inside bool, until park.Until, what park.Awaited) error {
 	}
 	r.mu.Lock()
 	err := r.take(inside)
-	if err == r.full {
-		w.at = r.queue.PushBack(w)
-		r.waiting.Add(1)
+	wait := err == r.full
+	if wait {
+		if err = w.CanPark(); err == nil {
+			w.at = r.queue.PushBack(w)
+			r.waiting.Add(1)
+		}
 	}
 	r.mu.Unlock()
-	if err != r.full {
+	if !wait || err != nil {
 		return err
 	}
 	r.setTimer()

@@ -57,7 +57,7 @@ func (b *Barrier) wait(u until) (int, error) {
 		handOffAll(first)
 		return b.parties - 1, nil
 	}
-	w := newWaiter()
+	w := newWaiter(&b.mu)
 	err := b.waiters.waitAs(w, &b.mu, u)
 	number := int(w.tag)
 	w.free()

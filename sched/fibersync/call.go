@@ -88,9 +88,7 @@ type offloadedCall[T any] struct {
 }
 
 func offload[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	if err := park.CanPark(); err != nil {
-		panic(err) // before f runs: its result would be lost
-	}
+	mayPark(park.Current(), nil) // before f runs: its result would be lost
 	c := &offloadedCall[T]{f: f, caller: park.Current(), self: fiber.Self()}
 	if c.caller == nil {
 		c.caller, c.self = park.Caller(), park.CallerSelf()

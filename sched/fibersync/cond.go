@@ -130,7 +130,7 @@ func (c *Cond) await(u until, pred func() bool) error {
 
 func (c *Cond) wait(u until) error {
 	c.mustHold()
-	w := newWaiter()
+	w := newWaiter(nil)
 	w.what = (*awaitedCond)(c)
 	c.mu.Lock()
 	c.waiters.push(w)

@@ -61,7 +61,7 @@ func (d *DAG[T]) run(ctx context.Context, data T) error {
 	if r.list = callersList(); r.list == nil {
 		r.list = new(openCalls)
 	}
-	r.data, r.ctx, r.caller = data, ctx, newWaiter()
+	r.data, r.ctx, r.caller = data, ctx, newWaiter(nil)
 	for i := range d.nodes {
 		r.awaits[i].Store(d.nodes[i].awaits)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+
+	"fiberlab/sched/park"
 )
 
 // forked is some functions that one caller waits for. The caller calls the first one. Each of the others is a future,
@@ -69,6 +71,7 @@ func (f *forked) open() {
 	if len(f.branches) == 0 {
 		return
 	}
+	mayPark(park.Current(), nil) // before any function is called
 	if f.list = callersList(); f.list == nil {
 		f.list = new(openCalls)
 	}

@@ -20,7 +20,7 @@ func (m *Mutex) lockOrWait(u until) error {
 	if m.take() {
 		return nil
 	}
-	w := newWaiter()
+	w := newWaiter(nil)
 	var err error
 	if !m.takeOrQueue(w) {
 		err = m.awaitTurn(w, u, time.Time{})
@@ -36,7 +36,7 @@ func (m *Mutex) lockSlow() {
 	if m.take() {
 		return
 	}
-	w := newWaiter()
+	w := newWaiter(nil)
 	if !m.takeOrQueue(w) {
 		w.what = (*awaitedMutex)(m)
 		for first := w.lent; first || !w.isHandedOff(); first = false {

@@ -38,12 +38,13 @@ func offersOf[T any]() *sync.Pool {
 	return pool.(*sync.Pool)
 }
 
-// newOffer returns an offer of the caller, for one wait in a queue of c. The caller holds mu.
+// newOffer returns an offer of the caller, for one wait in a queue of c. The caller holds mu; see mayPark.
 func (c *Channel[T]) newOffer() *offer[T] {
 	if c.offers == nil {
 		c.offers = offersOf[T]()
 	}
 	p := park.Current()
+	mayPark(p, &c.mu)
 	o, ok := takeCached[offer[T]](p)
 	if !ok {
 		o = c.offers.Get().(*offer[T])

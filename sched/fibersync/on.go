@@ -3,6 +3,8 @@ package fibersync
 import (
 	"errors"
 	"fmt"
+
+	"fiberlab/sched/park"
 )
 
 // ErrNilScheduler is the error of a call that names a scheduler and gives none.
@@ -22,14 +24,17 @@ type Scheduler interface {
 // It returns the scheduler's error if that does not accept the task, without calling f. If f panics,
 // On panics with an error that wraps a *PanicError. If f calls Goexit, On panics with an error that wraps
 // ErrGoexit, unless the scheduler ends the program for it first. On panics with an error that
-// wraps ErrNilScheduler or ErrNilFunc if s or f is nil.
+// wraps ErrNilScheduler or ErrNilFunc if s or f is nil. If the caller is a fiber that must not block, On panics with an
+// error that wraps sched.ErrInWait, and does not call f.
 func On(s Scheduler, f func()) error {
 	if f == nil {
 		panic(fmt.Errorf("fibersync: on a scheduler: %w", ErrNilFunc))
 	}
+	start := startOn(s)
+	mayPark(park.Current(), nil) // before f runs
 	var failure error
 	done := NewLatch(1)
-	err := startOn(s)(func() {
+	err := start(func() {
 		watch(f, func(err error) {
 			failure = err
 			done.CountDown()

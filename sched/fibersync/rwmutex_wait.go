@@ -1,5 +1,7 @@
 package fibersync
 
+import "fiberlab/sched/park"
+
 // rlock is RLockContext when a writer is in the way.
 func (m *RWMutex) rlock(u until) error {
 	m.writer.holder.mustNot("lock for reading")
@@ -7,7 +9,7 @@ func (m *RWMutex) rlock(u until) error {
 	for !m.TryRLock() {
 		s := m.state.Load()
 		if s&rwWriter != 0 && m.state.CompareAndSwap(s, s|rwQueued) {
-			w := newWaiter()
+			w := newWaiter(&m.mu)
 			w.what = (*awaitedRWMutex)(m)
 			err := m.readers.waitAs(w, &m.mu, u)
 			w.free()
@@ -19,14 +21,19 @@ func (m *RWMutex) rlock(u until) error {
 }
 
 // awaitReaders keeps new readers out and waits until the present ones have left. If it returns
-// an error, readers are let in again. The caller holds m.writer.
+// an error, readers are let in again. The caller holds m.writer. If it must not park, awaitReaders unlocks m.writer and
+// panics.
 func (m *RWMutex) awaitReaders(u until) error {
+	if err := park.CanPark(); err != nil {
+		m.writer.Unlock()
+		panic(err)
+	}
 	m.mu.Lock()
 	if m.state.Or(rwWriter) < rwReader {
 		m.mu.Unlock()
 		return nil
 	}
-	w := newWaiter()
+	w := newWaiter(nil)
 	m.waiting.push(w)
 	m.mu.Unlock()
 	w.what = (*awaitedReaders)(m)

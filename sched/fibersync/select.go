@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"fiberlab/sched/park"
 )
 
 // Select does one of several sends and receives, as Go's select does: it blocks the caller
@@ -142,6 +144,12 @@ func (c *choice) tryOrEnqueue() int {
 	defer c.unlock()
 	i := c.first()
 	if i < 0 {
+		if err := park.CanPark(); err != nil {
+			for _, k := range c.cases {
+				k.release()
+			}
+			panic(err)
+		}
 		c.begin()
 		for _, k := range c.cases {
 			k.enqueue()

@@ -11,7 +11,7 @@ func (s *Semaphore) acquire(n int64, u until) error {
 	if want > s.units {
 		return fmt.Errorf("fibersync: acquire %d units of %d: %w", n, s.units, ErrTooMany)
 	}
-	w := newWaiter()
+	w := newWaiter(nil)
 	w.tag = want
 	var err error
 	if !s.takeOrQueue(w) {

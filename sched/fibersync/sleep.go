@@ -20,7 +20,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		return sleepGoroutine(ctx, d)
 	}
 	u.Deadline = time.Now().Add(d)
-	w := newWaiter()
+	w := newWaiter(nil)
 	err := w.awaitUntil(u) // nothing hands off w, which is in no queue
 	w.free()
 	if err == park.ErrDeadline {

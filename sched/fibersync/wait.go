@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fiberlab/internal/release"
+	"fiberlab/internal/spinlock"
 	"fiberlab/sched/park"
 )
 
@@ -37,16 +38,32 @@ type waiter struct {
 
 var waiterPool = sync.Pool{New: func() any { return new(waiter) }}
 
-// newWaiter returns a waiter of the caller, for one wait. Callers do not free it by defer: if
-// a context's method panics, the waiter may still be in a queue, and must not be reused.
-func newWaiter() *waiter {
+// newWaiter returns a waiter of the caller, for one wait. mu is the lock that the caller holds, or nil; see mayPark.
+// Callers do not free the waiter by defer: if a context's method panics, it may still be in a queue, and must not be
+// reused.
+func newWaiter(mu *spinlock.Lock) *waiter {
 	p := park.Current()
+	mayPark(p, mu)
 	w, ok := takeCached[waiter](p)
 	if !ok {
 		w = waiterPool.Get().(*waiter)
 	}
 	w.beginAs(p)
 	return w
+}
+
+// mayPark panics with the error of CanPark if p, which is nil or the caller, must not park. Then it releases mu,
+// unless that is nil. Each wait calls it before the caller is in a queue.
+func mayPark(p park.Parker, mu *spinlock.Lock) {
+	if p == nil {
+		return
+	}
+	if err := p.CanPark(); err != nil {
+		if mu != nil {
+			mu.Unlock()
+		}
+		panic(err)
+	}
 }
 
 // takeCached takes the object that p, which is nil or the caller, has kept from its last wait,
@@ -83,10 +100,14 @@ func (w *waiter) reset() {
 	w.tag = 0
 }
 
-// begin makes the caller the parker of w, which is in no queue.
-func (w *waiter) begin() { w.beginAs(park.Current()) }
+// begin makes the caller the parker of w, which is in no queue. It panics if the caller must not park.
+func (w *waiter) begin() {
+	p := park.Current()
+	mayPark(p, nil)
+	w.beginAs(p)
+}
 
-// beginAs is begin for a caller that knows its own parker p; nil: a plain goroutine.
+// beginAs makes p, which is the caller or, for a plain goroutine, nil, the parker of w, which is in no queue.
 func (w *waiter) beginAs(p park.Parker) {
 	w.reset()
 	w.missed = 0

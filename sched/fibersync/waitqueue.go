@@ -103,7 +103,7 @@ func handOffAll(first *waiter) {
 // wait returns u's error if the caller has left the queue without a hand-off. A hand-off that
 // comes at the last moment counts: wait returns nil then.
 func (q *waitQueue) wait(mu *spinlock.Lock, u until) error {
-	w := newWaiter()
+	w := newWaiter(mu)
 	err := q.waitAs(w, mu, u)
 	w.free()
 	return err

@@ -75,5 +75,8 @@ func (g *Goroutine) Start(f func()) error {
 // StartNow implements [Parker].
 func (g *Goroutine) StartNow(f func()) error { return g.Start(f) }
 
+// CanPark implements [Parker]. A goroutine may park at any time.
+func (g *Goroutine) CanPark() error { return nil }
+
 // WaiterSlot implements [Parker]. A goroutine has no slot.
 func (g *Goroutine) WaiterSlot() *any { return nil }

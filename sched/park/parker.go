@@ -36,6 +36,11 @@ type Parker interface {
 	// scheduler allows. It is for callbacks, which are started by code that may hold a lock.
 	StartNow(f func()) error
 
+	// CanPark returns nil if the parker, which must be the caller, may park now. Otherwise Park would panic, unless there
+	// is a token, and CanPark returns the error. A primitive calls CanPark before it queues the parker. So does code that
+	// starts what it will wait for, such as a read into memory.
+	CanPark() error
+
 	// WaiterSlot is where a primitive keeps one object from one wait to the next, to save
 	// an allocation. Only the parker itself may use it. It is nil if there is no such slot.
 	WaiterSlot() *any
@@ -53,11 +58,6 @@ type Scheduled interface {
 	// when a task begins, and is cleared when the task ends, in whatever way. Only the
 	// fiber itself may use it, so it needs no lock.
 	LocalSlot() *any
-
-	// CanPark returns nil if the fiber, which must be the caller, may park now. Otherwise Park would panic, unless there
-	// is a token, and CanPark returns the error. Code that starts what it will wait for, such as a read into memory,
-	// calls CanPark first.
-	CanPark() error
 
 	// Awaits says what the fiber, which must be the caller, is about to park for, so that
 	// reports of a deadlock can name it. The next Park forgets it when it returns.
@@ -137,10 +137,10 @@ func LocalSlot() *any {
 }
 
 // CanPark returns nil unless the caller is a fiber that must not park now; then it returns the error of
-// Scheduled.CanPark.
+// Parker.CanPark.
 func CanPark() error {
-	if s, ok := Current().(Scheduled); ok {
-		return s.CanPark()
+	if p := Current(); p != nil {
+		return p.CanPark()
 	}
 	return nil
 }

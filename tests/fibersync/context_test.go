@@ -9,9 +9,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/tests/internal/check"
 	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
 )
 
 // contextCase makes something that has to be waited for. It returns a wait, and what makes it
@@ -93,8 +95,9 @@ var contextCases = map[string]contextCase{
 	},
 	"Select": func() (func(context.Context) error, func()) {
 		ch := fibersync.NewChannel[int](0)
+		receive := ch.OnReceive(nil)
 		return func(ctx context.Context) error {
-			_, err := fibersync.Select(ctx, ch.OnReceive(nil))
+			_, err := fibersync.Select(ctx, receive)
 			return err
 		}, func() { ch.Send(1) }
 	},
@@ -130,6 +133,23 @@ func TestContextThatIsNoneLeavesNoWaiter(t *testing.T) {
 			s := newStanding(context.Background())
 			c.start(func() { assert.NoError(c.t, wait(s), name) })
 			s.inLine.Wait()
+			fulfil()
+			c.wait()
+		}
+	})
+}
+
+// A fiber that must not block panics instead of waiting, and does so before it stands in the queue.
+func TestWaitInUnlockLeavesNoWaiter(t *testing.T) {
+	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
+		c := &company{t: t, s: s}
+		for name, prepare := range contextCases {
+			wait, fulfil := prepare()
+			c.perform(func() {
+				lock := &condLock{unlock: func() { _ = wait(context.Background()) }}
+				check.PanicsWith(t, sched.ErrInWait, func() { sched.Current().Wait(lock, nil) })
+			})
+			queueUp(c, 1, context.Background(), func(_ int, ctx context.Context) { assert.NoError(t, wait(ctx), name) })
 			fulfil()
 			c.wait()
 		}

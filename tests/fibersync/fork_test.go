@@ -96,6 +96,7 @@ func newHoarder() *hoarder {
 func (h *hoarder) WaiterSlot() *any   { return &h.spare }
 func (h *hoarder) Arena() *park.Arena { return &h.arena }
 func (h *hoarder) Unpark()            { h.token = true }
+func (h *hoarder) CanPark() error     { return nil }
 
 func (h *hoarder) Park(time.Time) {
 	for !h.token && len(h.queue) > 0 {

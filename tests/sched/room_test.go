@@ -196,6 +196,27 @@ func testEnqueueContext(t *testing.T, s *sched.Scheduler) {
 	})
 }
 
+// An Unlock that is called while its fiber is about to wait gets an error if there is no room, and no place later.
+func TestNoWaitForRoomInUnlock(t *testing.T) {
+	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
+		cfg.MaxQueued = 1
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			schedtest.Perform(t, s, func() {
+				assert.NoError(t, s.Go(func() {}))
+				me := sched.Current()
+				lock := lockThat(func() {
+					assert.ErrorIs(t, s.Go(func() { assert.Fail(t, "a task that was refused runs") }), sched.ErrInWait)
+					me.Notify()
+				})
+				if assert.NotPanics(t, func() { me.Wait(lock, nil) }) {
+					lock.Mutex.Unlock()
+				}
+				assert.Zero(t, s.Stats().Enqueuing)
+			})
+		})
+	})
+}
+
 // Close refuses those from outside that wait for room, and lets tasks wait on.
 func TestCloseEndsWaitsForRoom(t *testing.T) {
 	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {

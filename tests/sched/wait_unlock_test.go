@@ -71,8 +71,13 @@ func TestWaitWithALockWhoseUnlockBlocks(t *testing.T) {
 				"Yield":   sched.Yield,
 				"Park":    func() { park.Current().Park(time.Time{}) },
 				"Call":    func() { fibersync.BlockingCall(func() { assert.Fail(t, "it is called") }) },
+				"On":      func() { _ = fibersync.On(s, func() { assert.Fail(t, "it is called") }) },
+				"Parallelize": func() {
+					called := func() { assert.Fail(t, "it is called") }
+					fibersync.Parallelize(called, called)
+				},
 			} {
-				for _, then := range []func(){block, func() { me.Notify(); block() }} {
+				for _, then := range []func(){func() { block(); me.Notify() }, func() { me.Notify(); block() }} {
 					lock := lockThat(then)
 					check.PanicsWith(t, sched.ErrInWait, func() {
 						defer func() {
