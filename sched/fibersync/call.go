@@ -11,10 +11,6 @@ import (
 	"fiberlab/sched/park"
 )
 
-// callPollInterval is how long a fiber parks at a time while it waits for a call. A fiber that parks
-// with a deadline is not taken for deadlocked.
-const callPollInterval = time.Hour
-
 // BlockingCall calls f, which would block its thread: by a system call, in C, or on a lock
 // that only goroutines know. If the caller is a fiber, f runs on a goroutine, and the fiber
 // is parked until f has returned; marl's blocking_call. So f has another
@@ -60,7 +56,8 @@ func Call[T any](f func() (T, error)) (T, error) {
 // CallContext is Call that stops waiting for f when ctx is done, and returns context.Cause(ctx)
 // then. Nothing can stop f: it runs on, and its result is dropped. If it panics after that, the panic
 // ends the program. f always runs on another goroutine, even if the caller is a plain
-// goroutine. If ctx is done before the call, f is not called.
+// goroutine. If ctx is done before the call, or while the call waits for its turn (sched.Config.MaxCalls), f is not
+// called.
 func CallContext[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	mustBeFunc(f == nil)
 	if err := within(ctx).Ended(); err != nil {
@@ -82,7 +79,7 @@ type offloadedCall[T any] struct {
 	caller   park.Parker   // the fiber on whose behalf the call runs; nil: none
 	self     uintptr       // fiber.Self of that
 	gate     *Semaphore    // has given the call a unit; nil: there is none
-	running  *atomic.Int64 // counts the call until f has returned; nil: the caller is no fiber
+	running  *atomic.Int64 // counts the call until f has returned; nil: the call belongs to no scheduler
 	result   Promise[T]    // settled by the call, or by a caller that waits no longer
 	panicked error         // why f has not returned; set before the call settles result
 }
@@ -102,7 +99,7 @@ func offload[T any](ctx context.Context, f func() (T, error)) (T, error) {
 		c.running.Add(1)
 	}
 	c.begin()
-	if err := c.wait(ctx); err != nil && c.result.TryFail(err) {
+	if err := c.result.future.wait(until{Context: ctx}); err != nil && c.result.TryFail(err) {
 		var none T
 		return none, err
 	}
@@ -122,21 +119,7 @@ func (c *offloadedCall[T]) acquire(ctx context.Context) error {
 	shared := m.Shared()
 	shared.Calls.Do(func() { shared.Gate = NewSemaphore(int64(shared.MaxCalls)) })
 	c.gate = shared.Gate.(*Semaphore)
-	return inIntervals(ctx, func(u until) error { return c.gate.acquire(1, u) })
-}
-
-// inIntervals calls wait until it succeeds or ctx is done. If the caller is a fiber, one wait lasts
-// a poll interval at most.
-func inIntervals(ctx context.Context, wait func(u until) error) error {
-	if park.Current() == nil {
-		return wait(until{Context: ctx})
-	}
-	for {
-		err := wait(until{Context: ctx, Deadline: time.Now().Add(callPollInterval)})
-		if err != park.ErrDeadline {
-			return err
-		}
-	}
+	return c.gate.acquire(1, until{Context: ctx})
 }
 
 // begin starts the call on a goroutine. A worker keeps its thread and its P for some time, to run
@@ -165,15 +148,10 @@ func (c *offloadedCall[T]) run() {
 		}
 		settled := c.result.future.settle(v, err)
 		if c.running != nil {
-			c.running.Add(-1) // after the fiber that waits has been woken
+			c.running.Add(-1) // after the fibers that wait, also for the gate, have been woken: else they seem deadlocked
 		}
 		if !settled && failure != nil && !errors.Is(failure, ErrGoexit) {
 			panic(failure)
 		}
 	})
-}
-
-// wait returns nil when the call has ended, or ctx's error.
-func (c *offloadedCall[T]) wait(ctx context.Context) error {
-	return inIntervals(ctx, c.result.future.wait)
 }

@@ -290,12 +290,14 @@ func TestCallStormOfCancelsAndReturns(t *testing.T) {
 	})
 }
 
-// A scheduler that waits for a call to end is not stuck, however long that takes.
+// A scheduler that waits for a call to end is not stuck, however long that takes, and how many wait for their turn.
 func TestBlockingCallIsNoDeadlock(t *testing.T) {
 	suite.EachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
-		cfg.GiveUpAfter = time.Millisecond
+		cfg.GiveUpAfter, cfg.MaxCalls = time.Millisecond, 1
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-			schedtest.Schedule(t, s, func() { fibersync.BlockingCall(func() { time.Sleep(5 * cfg.GiveUpAfter) }) })
+			for range 3 {
+				schedtest.Schedule(t, s, func() { fibersync.BlockingCall(func() { time.Sleep(5 * cfg.GiveUpAfter) }) })
+			}
 		})
 	})
 }
