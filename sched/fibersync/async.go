@@ -76,8 +76,9 @@ func async[T any](start func(func()) error, f func() (T, error)) *Future[T] {
 // Then has g called with the results of f once f is settled, and returns the future of g's results. g runs concurrently
 // with the code that settles f: as a task of that code's scheduler, or on a goroutine if it has none. If f is settled
 // already, the caller of Then takes the place of that code. So g may block. Neither that code nor Then waits for room:
-// the task is queued even if sched.Config.MaxQueued tasks wait to begin. g is called even if f has failed. A panic of g
-// has the consequences of one in Async. Then panics with an error that wraps ErrNilFunc if g is nil.
+// the task is queued even if sched.Config.MaxQueued tasks wait to begin. g is called even if f has failed. If g cannot
+// be started, its future has the scheduler's error. A panic of g has the consequences of one in Async. Then panics with
+// an error that wraps ErrNilFunc if g is nil.
 func Then[T, U any](f *Future[T], g func(T, error) (U, error)) *Future[U] {
 	if g == nil {
 		panic(fmt.Errorf("fibersync: then: %w", ErrNilFunc))

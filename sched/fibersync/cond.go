@@ -95,7 +95,7 @@ func (c *Cond) Wait() { _ = c.wait(until{}) }
 func (c *Cond) WaitContext(ctx context.Context) error { return c.wait(within(ctx)) }
 
 // Await blocks the caller until pred holds: marl's wait with a predicate. The caller holds L; L
-// is held whenever pred is called, and when Await returns or pred panics.
+// is held whenever pred is called, and when Await returns or pred panics. It panics as Wait does.
 func (c *Cond) Await(pred func() bool) { _ = c.await(until{}, pred) }
 
 // AwaitContext is Await that gives up when ctx is done. It returns context.Cause(ctx) if pred

@@ -5,7 +5,8 @@
 // Where Go's sync has the same thing, it has the same name and shape here. Each wait has a form
 // that takes a [context.Context], with Context in its name. It returns context.Cause of the
 // context if that is done first; then the caller has not got what it waited for, and no other
-// waiter has lost it.
+// waiter has lost it. A nil context is a panic with an error that wraps ErrNilContext. A fiber that must not block
+// panics with an error that wraps sched.ErrInWait.
 //
 // Functions that start something, as [Async] and [Parallelize] do, start tasks of the caller's
 // scheduler. A caller without a scheduler gets goroutines, see [OnGoroutine]. [On], [AsyncOn]

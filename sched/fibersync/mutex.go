@@ -42,8 +42,8 @@ type Mutex struct {
 var _ sync.Locker = (*Mutex)(nil)
 
 // The bits of a mutex's state. mutexHeld changes at any time. The others change with mu held,
-// except those about a waiter that was woken: that waiter clears them, and each caller that takes
-// the mutex sets them.
+// except those about a waiter that was woken: that waiter or the timer of revoke clears them, and
+// each caller that takes the mutex sets them.
 const (
 	mutexHeld    = 1 << iota // the mutex is held
 	mutexQueued              // waiters are in the queue

@@ -142,8 +142,8 @@ func (m *Mutex) takeOrRequeue(w *waiter, late bool) bool {
 
 // wakeOrHandOff is Unlock with waiters: it frees the mutex and wakes the first of them, or
 // hands the mutex off to it. If that is no longer needed, it does nothing and returns false.
-// The caller holds the mutex and no waiter is awake, so the state does not change while mu is
-// held.
+// The caller holds the mutex and mutexWoken is not set. A waiter that revoke has passed over may be awake, but it
+// changes no bit now. So the state stays the same while mu is held.
 func (m *Mutex) wakeOrHandOff() bool {
 	m.mu.Lock()
 	s := m.state.Load()

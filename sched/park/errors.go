@@ -12,7 +12,7 @@ import (
 var (
 	ErrNegative   = errors.New("a negative count: give 0 or more")
 	ErrNilFunc    = errors.New("the function is nil: give one to be called")
-	ErrNilContext = errors.New("the context is nil: give context.Background() to wait for ever")
+	ErrNilContext = errors.New("the context is nil: give context.Background() for a wait without end")
 	ErrGoexit     = errors.New(
 		"the function called runtime.Goexit (testing's FailNow and SkipNow do): return from it instead",
 	)
