@@ -38,7 +38,7 @@ struct ring_completion {
     uint32_t flags;
 };
 
-/* An index only counts on, and wraps at 2^32. Its entry lies at index mod size; sizes are powers of
+/* An index only grows, and wraps at 2^32. Its entry lies at index mod size; sizes are powers of
  * two. */
 struct ring {
     struct ring_entry *entries;

@@ -444,6 +444,8 @@ func (f *finding) copyRepository(ctx context.Context, at, to string) error {
 				return fs.SkipDir
 			}
 			return nil
+		case name == "config" && d.IsDir():
+			return f.refuse("config is a folder, not a plain file")
 		case d.IsDir():
 			return os.MkdirAll(filepath.Join(to, name), 0o700)
 		case !d.Type().IsRegular():

@@ -39,7 +39,7 @@ type fingerprints map[uint64]bool
 
 var (
 	comments   = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
-	hashes     = regexp.MustCompile(`(?m)#.*$`) // in assembly: to the end of the line; on arm64 a constant begins so
+	hashes     = regexp.MustCompile(`(?m)#.*$`) // a comment in assembly, and an arm64 constant, with the rest of the line
 	directives = regexp.MustCompile(`(?m)^\s*(\.\w+.*|#.*)$`)
 	nameOf     = regexp.MustCompile(`^[A-Za-z_]`)
 	tokenOf    = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|%?[A-Za-z_]\w*|\d\w*|[^\s\w]`)

@@ -254,7 +254,7 @@ func (r *Result) heldUp() string {
 
 // stuck names a deadlock by what the threads wait for.
 func (r *Result) stuck() string {
-	waits, locks := r.Fault.Waits, map[Address]bool{} // locks: those that such a thread holds that waits for a lock
+	waits, locks := r.Fault.Waits, map[Address]bool{} // locks: those whose holder waits for a lock
 	held := func(w Wait, by string) bool {
 		return w.For == "lock" &&
 			slices.ContainsFunc(waits, func(h Wait) bool { return h.Thread == w.Holder && h.For == by })

@@ -76,8 +76,8 @@ func Tool(argv, read []string) []string {
 	return wrap(argv, confinement{Limits: Limits{CPU: BuildCPU}, Compiler: folders})
 }
 
-// Unconfined is an error if a command of Wrap or Tool, which ended with ended and has said said, could not confine
-// itself or execute its command. Else it is nil.
+// Unconfined returns an error if a command of Wrap or Tool could not confine itself or execute its command, else nil.
+// ended is the error of its Wait; said is what it wrote to standard error.
 func Unconfined(ended error, said string) error {
 	exit := new(exec.ExitError)
 	if errors.As(ended, &exit) && exit.ExitCode() == childStatus && strings.HasPrefix(said, "sandbox: ") {

@@ -181,7 +181,7 @@ func look(name, source string) error {
 		if found := refused.FindString(text.ReplaceAllString(line, `""`)); found != "" {
 			return &sandbox.BuildError{
 				File: file, Line: number,
-				Text: fmt.Sprintf("uses %s: not allowed in this lab, also as a name of your own", strings.TrimSpace(found)),
+				Text: fmt.Sprintf("uses %s: not allowed in this lab, not even as a name of your own", strings.TrimSpace(found)),
 			}
 		}
 		return nil
@@ -197,9 +197,9 @@ var marking = regexp.MustCompile(
 var (
 	lineEnds  = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	joinsNext = regexp.MustCompile(`(?:\\|\?\?/)[ \t\f\v]*\n`)
-	// comment is one that begins behind no literal, name of a header or other comment of its line. So it is a comment
-	// for each compiler, or the rest of one.
-	comment = regexp.MustCompile(`(?m)^([^"'</\n]*[^"'</*\n])?/\*(?:[^/](?s:.*?))?\*/`)
+	// comment matches a comment with no quote, `<`, `/` or directive before it on its line. Each compiler takes that for
+	// a comment, or for the end of one.
+	comment = regexp.MustCompile(`(?m)^([^"'</#%?\n]*[^"'</*#%?\n])?/\*(?:[^/](?s:.*?))??\*/`)
 )
 
 // unmarked refuses files with such directives.

@@ -44,6 +44,10 @@ func TestUnmarked(t *testing.T) {
 		"#??/ \r\nline 7 \"b\"\n":                               true,
 		"int a;\r#line 7 \"b\"\r":                               true,
 		"#\x00line 7 \"b\"\n":                                   true,
+		"/**/\n#line 7 \"b\"\n/**/":                             true,
+		"int a; /**/\n#line 7 \"b\"\n/**/":                      true,
+		"#warning /*\n#line 7 \"b\"\n/**/":                      true,
+		"#pragma mark /*\n#line 7 \"b\"\n/**/":                  true,
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "a.c"), []byte(text), 0o600))
 		err := unmarked(&grade.Submission{Dir: dir, Names: []string{"a.c"}})

@@ -53,7 +53,7 @@ func Own(dir string) (*grade.Lab, error) {
 			return wrong("scenario %q needs a file in tests, a name, points, and how many schedules to try at most", s.Name)
 		}
 		if s.Preemptions < 0 {
-			return wrong("scenario %q has fewer than 0 preemptions", s.Name)
+			return wrong("scenario %q has preemptions below 0: leave the line out for any number", s.Name)
 		}
 		if slices.ContainsFunc(scenarios, func(other scenario) bool { return other.name == s.Name }) {
 			return wrong("two scenarios have the name %q", s.Name)

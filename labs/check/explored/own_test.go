@@ -67,7 +67,7 @@ func TestOwn(t *testing.T) {
 	for line, want := range map[string]string{
 		"titel = \"x\"":                   "titel means nothing: labs/own.md describes the file",
 		"sources = [\"*\"]":               "it needs a title, sources and a scenario",
-		some + twice + "preemptions = -1": `scenario "n" has fewer than 0 preemptions`,
+		some + twice + "preemptions = -1": `scenario "n" has preemptions below 0: leave the line out`,
 		some + "file = \"../x.c\"":        `scenario "" needs a file in tests`,
 		some + "file = \"x.c\"\nname = \"n\"\npoints = 1\nschedules = 1": "x.c: no such",
 		some + twice + "[[scenario]]\n" + twice:                          `two scenarios have the name "n"`,

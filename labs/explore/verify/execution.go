@@ -18,7 +18,7 @@ const (
 	mostThreads = 7
 	stackSize   = 256 << 10
 	stepLimit   = 40_000  // visible steps: twice as many as in a search, where threads spin less
-	scriptLimit = 60_000  // of its length: the runtime keeps 1<<16 decisions
+	scriptLimit = 32_000  // of its length: the runtime keeps 1<<16 decisions, at most two for each letter
 	lookLimit   = 4       // yields of a thread while nothing changes
 	silentLimit = 1 << 20 // plain accesses without a visible step
 	tickLimit   = 2       // ticks of the runtime's clock without a call
@@ -264,8 +264,8 @@ func ignored(s machine.Stop) bool { return s.Signal == syscall.SIGURG || s.Signa
 
 // arrived does the call that thread t makes, or notes it in t.next if others may go on before it.
 func (e *execution) arrived(t *thread) error {
-	if e.total > stepLimit || len(e.script) > scriptLimit {
-		return e.fault("livelock", "The schedule does not end within %d steps.", stepLimit)
+	if e.total >= stepLimit || len(e.script) > scriptLimit {
+		return e.fault("livelock", "The schedule does not end within %d steps and %d choices.", stepLimit, scriptLimit)
 	}
 	pc := t.regs.PC()
 	if pc == e.returned && t.regs.SP() == t.stack {
