@@ -67,7 +67,7 @@ static void trace(uint64_t calls[MARKS]) {
             continue;
         if (sig == (SIGTRAP | 0x80)) {
             if (ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof info, &info) < 0)
-                _exit(1); /* before Linux 5.3 */
+                _exit(ENOSYS); /* before Linux 5.3 */
             if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
                 if (info.entry.nr == SYS_getpgid && info.entry.args[0] == MARK)
                     marks++;
@@ -130,8 +130,11 @@ int counter_start(struct counter *c, pid_t other) {
 }
 
 int counter_end(struct counter *c, uint64_t calls[2]) {
-    int failed = read(c->socket, calls, 2 * sizeof *calls) == 2 * sizeof *calls ? 0 : ENOSYS;
-    waitpid(c->child, NULL, 0);
+    int failed = read(c->socket, calls, 2 * sizeof *calls) == 2 * sizeof *calls ? 0 : ECHILD;
+    int status = 0;
+    waitpid(c->child, &status, 0);
+    if (failed && WIFEXITED(status) && WEXITSTATUS(status) == ENOSYS)
+        failed = ENOSYS;
     close(c->socket);
     return failed;
 }

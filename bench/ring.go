@@ -160,8 +160,8 @@ func ringMarks(list []Cache, tlb string) (marks []Mark) {
 // kernel, of what describes its mapping.
 const perFiber = 9 << 10
 
-// mostFibers returns how many fibers a ring may have. They take at most half of the free memory, or of what
-// the container may use. Where each guard splits a mapping, they take at most half of vm.max_map_count, too. why says
+// mostFibers returns how many fibers a ring may have. They take at most half of the free memory, or of the
+// container's limit. Where each guard splits a mapping, they take at most half of vm.max_map_count, too. why says
 // what ends a ring below 1,000,000.
 func mostFibers() (most int, why string) {
 	most = ringSizes[len(ringSizes)-1]
@@ -173,7 +173,7 @@ func mostFibers() (most int, why string) {
 		kilobytes = min(kilobytes, limit>>10)
 	}
 	if fits := kilobytes << 10 / 2 / perFiber; unknown == nil && fits < most {
-		most, why = fits, fmt.Sprintf("The ring ends at %d fibers: they would take half of the free memory.", fits)
+		most, why = fits, fmt.Sprintf("The ring ends at %d fibers: they would take half of the memory there is.", fits)
 	}
 	pool, err := stack.NewPool(stack.Options{})
 	if err != nil {

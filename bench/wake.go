@@ -23,7 +23,7 @@ func wake() Workload {
 		Rivals: []Mechanism{
 			{Name: "goroutine", Says: "the one that wakes goes to sleep, and its thread runs the other", Open: openWakeGo},
 			{Name: "stealing", Says: "a worker spins if that has paid lately, then sleeps", Open: under(sched.Stealing)},
-			{Name: "roundrobin", Says: "the same, with queues of its own", Open: under(sched.RoundRobin)},
+			{Name: "roundrobin", Says: "the same, with one queue for all workers", Open: under(sched.RoundRobin)},
 			{Name: "group", Says: "the same, with the queue of its group", Open: under(sched.Group)},
 		},
 		Notes: []string{

@@ -166,7 +166,7 @@ func tested(v string) bool {
 }
 
 // initializing reports whether packages are being initialised: by the caller, or by another
-// goroutine, which may be waiting for it.
+// goroutine, which may be waiting for it. Of another goroutine it sees the innermost 32 calls.
 func initializing() bool {
 	all := make([]runtime.StackRecord, runtime.NumGoroutine()+16)
 	n, whole := runtime.GoroutineProfile(all)

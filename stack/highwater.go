@@ -7,7 +7,7 @@ import (
 )
 
 // HighWater returns how deep the stack has been used, in bytes below Top, since the stack was made or its pages were
-// last released by Trim or Put. A stack that Get took from the idle list still shows the marks of its former
+// last released by Trim, Put or Zero. A stack that Get took from the idle list still shows the marks of its former
 // users.
 //
 // The kernel says which page is the deepest that was touched (mincore). Within that

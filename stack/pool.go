@@ -111,7 +111,7 @@ func (p *Pool) Put(st *Stack) error {
 	}
 	st.state = stateLeaving
 	p.mu.Unlock()
-	_ = st.release()
+	st.release()
 	p.mu.Lock()
 	p.give(st)
 	p.mu.Unlock()
@@ -200,7 +200,7 @@ func (p *Pool) trim() error {
 		st.slab.give(st)
 		p.addRoom(st.slab)
 		if st.slab.held > 0 { // else the whole slab goes
-			_ = st.release()
+			st.release()
 		}
 	}
 	p.idles = 0

@@ -116,9 +116,7 @@ func (s *slab) give(st *Stack) {
 
 // release gives the pages of a stack back to the kernel; its guard stays. Locked
 // memory cannot be released: the stack keeps its pages then.
-func (st *Stack) release() error {
-	return madvise(st.lo, st.hi-st.lo, unix.MADV_DONTNEED)
-}
+func (st *Stack) release() { _ = madvise(st.lo, st.hi-st.lo, unix.MADV_DONTNEED) }
 
 // releaseAll does what release does, for all stacks of a slab.
 func (s *slab) releaseAll() {

@@ -235,7 +235,7 @@ func (l *lab) serve(ctx context.Context, p serve.Program, o serveOptions) error 
 	if errors.As(err, &wrong) {
 		return err
 	}
-	if errors.As(err, &cut) { // what it has done is still worth to be told, though handlers may still hold fibers
+	if errors.As(err, &cut) { // what it has done is still worth telling, though handlers may still hold fibers
 		return failure{errors.Join(r.write(l.stdout, o.json), fmt.Errorf("%w by a longer --grace", err))}
 	}
 	return l.finish(options{json: o.json}, r, err)

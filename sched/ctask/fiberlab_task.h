@@ -71,7 +71,7 @@ enum fiberlab_task_error {
 
 /* Queues a call of fn(arg) as a task of the caller's scheduler. It does not wait for the
  * task, but for room, if the scheduler limits how many tasks wait to begin. On the goroutine
- * backend it does not wait, and returns FIBERLAB_TASK_OVERLOADED at once. Any worker may
+ * backend it does not wait: without room it returns FIBERLAB_TASK_OVERLOADED. Any worker may
  * run the task, on any thread. arg must not point to Go memory.
  *
  * The caller is inside a task, or on the goroutine that the scheduler is bound to.

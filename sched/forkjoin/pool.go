@@ -129,7 +129,8 @@ func New(s *sched.Scheduler, cfg Config) (*Pool, error) {
 //
 // The error wraps ErrLive if there are futures that were neither fetched nor dropped; the pool is closed nevertheless.
 // It is ErrInTask, and nothing has happened, if a task of the pool calls, itself, in a coroutine (iter.Pull), or in a
-// blocking call. A second Close returns ErrClosed.
+// blocking call. A second Close returns ErrClosed. A coroutine is not recognized where tasks run on goroutines, nor on
+// the goroutine backend if fibers migrate: there Close would never return.
 func (p *Pool) Close() error {
 	if p == nil || p.of == nil {
 		return notMade("Pool")

@@ -159,8 +159,10 @@ func (s *Strand[A, R]) grow() {
 		if i < len(s.calls) && s.calls[i] == nil {
 			continue
 		}
-		s.slots[open].arg = s.slots[i].arg
-		s.slots[open].ticket.Store(s.slots[i].ticket.Load())
+		if open != i {
+			s.slots[open].arg = s.slots[i].arg
+			s.slots[open].ticket.Store(s.slots[i].ticket.Load())
+		}
 		open++
 	}
 	clear(s.slots[open:])

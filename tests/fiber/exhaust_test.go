@@ -160,7 +160,7 @@ func TestExhaustion(t *testing.T) {
 				child.RunOK(t, childAddresses, b, fmt.Sprintf("%s=%d", envStackSize, size), "MALLOC_ARENA_MAX=1")
 			})
 		}
-		if suite.Scaled(1, 0) == 1 || b == fiber.Ucontext { // the bounds are those of package stack
+		if suite.Scaled(1, 0) == 1 || b == fiber.Ucontext { // package stack sets the bounds
 			t.Run(fmt.Sprintf("%s/%v", childMappings, b), func(t *testing.T) { child.RunOK(t, childMappings, b) })
 		}
 		t.Run(fmt.Sprintf("%s/%v", childOthersMappings, b), func(t *testing.T) {

@@ -96,6 +96,7 @@ func (p httpProgram) begin(s *site, l net.Listener) (session, error) {
 type meteredKey struct{}
 
 // noted has each connection know the request that is under way. net/http calls handlers for whole headers alone.
+// What it answers itself (OPTIONS *, a bad Expect) does not count.
 func (h *httping) noted(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := r.Context().Value(meteredKey{}).(*metered)
@@ -121,8 +122,8 @@ type httping struct {
 
 func (h *httping) ended() <-chan error { return h.over }
 
-// changed counts a request when its answer has been sent. net/http calls it on the connection's goroutine, but for
-// StateNew, which Serve calls.
+// changed counts a request when its answer has been sent. net/http calls it on the connection's goroutine; for
+// StateNew, Serve calls it.
 func (h *httping) changed(c net.Conn, state http.ConnState) {
 	m := c.(*metered)
 	if !m.began.IsZero() {

@@ -109,8 +109,7 @@ func TestOnlyLeavesOut(t *testing.T) {
 	}
 }
 
-// In short sizes one number of workers stands for those above one, a different one in different tests. Each backend
-// and policy meets it.
+// In short sizes one number of workers stands for those above one, a different one in different tests.
 func TestOneNumberStandsForSeveral(t *testing.T) {
 	over := Over{Workers: AnyWorkers}.filled()
 	seen := make(map[int]bool)
