@@ -66,17 +66,20 @@ func (s *Scheduler) endedBound() error {
 // Unbind makes the calling goroutine a plain one again. It first runs what its worker has left to do: tasks that no
 // other worker may run, and fibers that are blocked, until all have ended.
 //
-// It returns ErrNotBound, ErrInTask, or an error of fiber.Fiber.Detach. If fibers of its worker are blocked or tasks
-// cannot begin, and for Config.GiveUpAfter nothing has happened in the whole scheduler, it returns a *Deadlock; see
-// [Scheduler.Close]. The scheduler is still bound then, and Unbind may be called again.
+// It returns ErrNotBound, ErrInTask, ErrInWait, or an error of fiber.Fiber.Detach. If fibers of its worker are blocked
+// or tasks cannot begin, and for Config.GiveUpAfter nothing has happened in the whole scheduler, it returns a
+// *Deadlock; see [Scheduler.Close]. The scheduler is still bound then, and Unbind may be called again.
 func Unbind() error {
 	f := Current()
 	if f == nil {
 		return fmt.Errorf("sched: unbind: %w", ErrNotBound)
 	}
 	w, s := f.maker, f.maker.scheduler
-	if w.mode != singleThreaded || f != w.local.main || w.shutdown.Load() {
+	if w.mode != singleThreaded || f != w.local.main || w.shutdown.Load() || f.self.Load() != uint64(fiber.Self()) {
 		return fmt.Errorf("sched: unbind of %s: %w", s.cfg.Name, ErrInTask)
+	}
+	if f.inWait() {
+		return f.nested("unbind")
 	}
 	if deadlock := w.stop(); deadlock != nil {
 		return deadlock

@@ -12,10 +12,10 @@ import (
 // tasks nor blocked fibers, and ends its workers' threads. While it waits for bound
 // goroutines, Bind and Enqueue still succeed; after that only tasks may enqueue tasks.
 //
-// Close waits while a worker runs something, even if that only computes, and while a blocking call or an operation of a
-// device is under way. It also waits for deadlines of fibers. But if fibers are blocked without a deadline, it ignores
-// deadlines that are further ahead than a second and than Config.GiveUpAfter. If nothing else is left, only a thread
-// outside of the scheduler can notify these fibers. Close waits Config.GiveUpAfter for that, and then returns a
+// Close waits while a worker runs something, even if that only computes, and while a fiber waits for a blocking call or
+// an operation of a device. It also waits for deadlines of fibers. But if fibers are blocked without a deadline, it
+// ignores deadlines that are further ahead than a second and than Config.GiveUpAfter. If nothing else is left, only a
+// thread outside of the scheduler can notify these fibers. Close waits Config.GiveUpAfter for that, and then returns a
 // *Deadlock. All is then as before Close: fibers may be notified, tasks enqueued, and Close called again.
 //
 // Close blocks its caller; see CloseContext for a limit. It never waits for its own caller. On a goroutine that is
@@ -177,7 +177,7 @@ func (s *Scheduler) closeQueues(v survey) bool {
 	closed := true
 	s.policy.setClosed(true)
 	for _, w := range s.workers {
-		closed = closed && w.mailbox.Close()
+		closed = (w.mailbox.Close() || isClosed(w.done)) && closed
 	}
 	if closed && s.survey() == v {
 		return true
@@ -210,8 +210,8 @@ func (w *Worker) shutDown() {
 	w.word.Notify()
 }
 
-// endFibers ends the idle fibers of a finished worker, and gives their stacks back. The main fiber calls it, and
-// is taken off the scheduler's list. Each other fiber is entered once more: it finds that it is ending, and returns to
+// endFibers ends the idle fibers of a finished worker, and gives their stacks back. The main fiber calls it.
+// Each other fiber is entered once more: it finds that it is ending, and returns to
 // the main fiber.
 func (w *Worker) endFibers() {
 	o := &w.local
@@ -226,8 +226,6 @@ func (w *Worker) endFibers() {
 		}
 	}
 	w.reap()
-	w.scheduler.fibers.remove(o.main)
-	w.lifetime.stop()
 }
 
 // remaining is the error of a CloseContext whose ctx is done: it says how much keeps the scheduler from ending.

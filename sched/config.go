@@ -63,7 +63,8 @@ type Config struct {
 	Device func(w *Worker) (Device, error)
 
 	// Panicked is called on the fiber whose task has panicked, after the task's deferred functions, with the value and
-	// the task's stack; the worker then goes on. If it is nil, a panic ends the program with the task's stack.
+	// the task's stack; the worker then goes on. If it panics or calls Goexit itself, the program ends. If it is nil, a
+	// panic ends the program with the task's stack.
 	Panicked func(value any, stack []byte)
 
 	// Exhausted is called on a worker's thread when the worker needs a fiber, to go on if its next task blocks, and can
@@ -79,8 +80,8 @@ type Config struct {
 
 	// Watchdog, if more than 0, is how long a deadlock lasts before Deadlocked is called, even without Close. In a
 	// deadlock nothing runs: fibers are blocked and only a thread outside could notify them, or tasks cannot begin.
-	// Deadlocked is called once for each deadlock, on a separate goroutine, and may do what a goroutine may. If it is
-	// nil, the report goes to stderr.
+	// Deadlocked is called once for each deadlock, on a separate goroutine, and may do what a goroutine may. Nothing
+	// else is reported until it has returned. If it is nil, the report goes to stderr.
 	//
 	// If Watchdog is 0, Run watches its function, and reports after DefaultWatchdog. It reports no deadlock as long as
 	// a fiber has a deadline, or a goroutine of the program could still wake one. It does not see timers of package

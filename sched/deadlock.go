@@ -78,12 +78,15 @@ func (s *Scheduler) visit() survey {
 	v.pending = s.policy.pending(nil)
 	var blocked, waiting uint64
 	for _, w := range workers {
+		if isClosed(w.done) { // New has failed: w could not begin
+			continue
+		}
 		v.pending += int(w.pinned.load())
 		if !w.mailbox.Empty() {
 			v.pending++ // mailed would also count a message that a closed mailbox is about to refuse
 			v.quiet = false
 		}
-		v.quiet = v.quiet && (w.word.Asleep() || isClosed(w.done))
+		v.quiet = v.quiet && w.word.Asleep()
 		v.next = min(v.next, w.timers.next())
 		waiting += w.waiting.load()
 		blocked += w.blocked.load()

@@ -319,3 +319,49 @@ func TestWorkersEndWithTheLastFiber(t *testing.T) {
 		})
 	}
 }
+
+// Config.Exhausted hears of a shortage once, however often fibers wait meanwhile.
+func TestExhaustedIsToldOnce(t *testing.T) {
+	for _, p := range Policies() {
+		t.Run(p.String(), func(t *testing.T) {
+			var told atomic.Int64
+			s, err := New(Config{Workers: 1, Policy: p, Exhausted: func(error) { told.Add(1) }})
+			require.NoError(t, err)
+			holdsFiber(t, s, 0)
+			exhausted.Store(true)
+			defer exhausted.Store(false)
+			done := make(chan struct{})
+			require.NoError(t, s.Go(func() {
+				defer close(done)
+				assert.NoError(t, s.Go(func() {}))
+				for range 20 {
+					Sleep(2 * retryPause)
+				}
+			}))
+			finishes(t, done, "the task that waits does not go on")
+			exhausted.Store(false)
+			require.NoError(t, s.Close())
+			require.EqualValues(t, 1, told.Load())
+		})
+	}
+}
+
+// New ends what it has begun, even if a worker has tasks for another one that cannot begin.
+func TestNoTaskHoldsAWorkerThatCannotBegin(t *testing.T) {
+	for _, p := range Policies() {
+		t.Run(p.String(), func(t *testing.T) {
+			var s *Scheduler
+			_, err := New(Config{
+				Workers: 2, Policy: p, Affinity: func(worker int) []int { return []int{1023 * worker} },
+				Initializer: func(int) {
+					s = Get()
+					<-s.workers[1].done
+					assert.NoError(t, s.EnqueueOn(1, Task{Func: func() {}}))
+				},
+			})
+			require.ErrorIs(t, err, ErrAffinity)
+			require.NotContains(t, err.Error(), "and workers end only when")
+			<-s.Done()
+		})
+	}
+}

@@ -332,5 +332,5 @@ func (f *Fiber) failed(value any) {
 	if handler == nil {
 		panic(value)
 	}
-	handler(value, stackdump.Stack())
+	mustReturn("Config.Panicked", f, func() { handler(value, stackdump.Stack()) })
 }

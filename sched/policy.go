@@ -41,7 +41,8 @@ type policy interface {
 	// than it will do, found wakes another worker.
 	found(w *Worker)
 
-	// setClosed makes all queues refuse tasks that no multi-threaded worker submits, or take them again. Any thread.
+	// setClosed makes all queues refuse tasks, or take them again. They never refuse a task that a worker submits to a
+	// queue of its own group. Any thread.
 	setClosed(closed bool)
 }
 

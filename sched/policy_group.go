@@ -105,7 +105,7 @@ func (p *groups) submit(t runnable, caller *Worker) bool {
 	return p.members[p.arrived.Add(1)%uint64(len(p.members))].group.submit(t, nil)
 }
 
-// submitTo is submit to the group of that number.
+// submitTo is submit to the group of that number, as for a caller from outside unless caller is in that group.
 func (p *groups) submitTo(number int, t runnable, caller *Worker) bool {
 	to, from := p.all[number], p.of(caller)
 	if from != nil && from.group != to {

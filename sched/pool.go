@@ -55,6 +55,7 @@ func (w *Worker) canBegin() bool {
 		return false
 	}
 	o.retry = 0
+	o.told = o.told && len(o.idle) == 0 // the main fiber begins no task, so it does not end a shortage
 	return true
 }
 
@@ -73,9 +74,9 @@ func (w *Worker) makeIdle() bool {
 	if err == nil {
 		return true
 	}
-	short := w.short()
 	w.local.retry = clock.After(retryPause) // before the call: it must not lead here again
-	if !short {
+	if !w.local.told {
+		w.local.told = true
 		why := fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err)
 		mustReturn("Config.Exhausted", w, func() { w.scheduler.cfg.Exhausted(why) })
 	}

@@ -172,8 +172,8 @@ func Run(cfg Config, f func()) (err error) {
 		return errors.Join(err, s.Close())
 	}
 	defer func() {
-		if err = Unbind(); err == nil {
-			err = s.Close()
+		if err = Unbind(); err == nil || errors.Is(err, ErrNotBound) { // f has called Unbind
+			err = errors.Join(err, s.Close())
 		}
 	}()
 	if cfg.Watchdog == 0 {

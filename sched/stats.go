@@ -17,7 +17,7 @@ type Stats struct {
 	Made   uint64 // fibers made
 
 	Fibers  int // that have not ended, with the main ones
-	Idle    int
+	Idle    int // that have no task, without the main ones
 	Blocked int // in a wait, or just woken from one
 	// tasks that have not begun; where fibers migrate, also fibers that are ready and wait in the queues of these tasks
 	Pending int
@@ -100,7 +100,7 @@ type counts struct {
 	tasksDone  counter // tasks that have ended
 	dry        counter // how often it has run out of what it could run
 	made, gone counter // fibers made, and ended, on this worker
-	idling     counter // fibers that are Idle
+	idling     counter // fibers that are Idle, without the main fiber
 	pinned     counter // tasks in its local queue
 	blocked    counter // fibers that are Yielded or Waiting, or Queued after that
 	waiting    counter // those of them that have a deadline

@@ -57,10 +57,10 @@ func (g *timers) next() clock.Instant { return clock.Instant(g.earliest.Load()) 
 func (g *timers) add(w *Worker, t *timer) {
 	g.mu.Lock()
 	heap.Push(&g.heap, t)
+	g.update() // before w becomes the watcher: a worker that becomes it after w then sees the new deadline
 	if t.position == 1 && g.wakeOne != nil {
 		g.watcher.Store(int64(w.id + 1))
 	}
-	g.update()
 	g.mu.Unlock()
 }
 

@@ -120,6 +120,7 @@ type local struct {
 	device Device // nil: none
 	round  int    // calls of pollDevice until it is polled
 
+	told       bool          // Config.Exhausted knows of the present shortage
 	retry      clock.Instant // if not 0, the worker is short: it could make no fiber, and does not try before then
 	sameThread bool          // it has had a SameThread task, which may count on the thread; see Worker.needsThread
 	polling    *time.Timer   // while it is pending, a thread of the runtime waits in the poller; see block
@@ -221,9 +222,7 @@ func (w *Worker) prepare() (*fiber.Fiber, error) {
 			return nil, fmt.Errorf("%w: worker %d on CPUs %v: %w", ErrAffinity, w.id, w.cpus, err)
 		}
 	}
-	if err := thread.SetTimerSlack(timerSlack); err != nil {
-		return nil, fmt.Errorf("timer slack of %s: %w", w.name, err)
-	}
+	_ = thread.SetTimerSlack(timerSlack) // if the kernel refuses, sleeps end some 50 us late
 	return fiber.Attach(cfg.Backend)
 }
 
@@ -278,7 +277,8 @@ func (w *Worker) initialize(proceed func(error)) {
 	proceed(nil)
 }
 
-// detach makes the main fiber, which must be the caller, a plain goroutine again. It returns the error of fiber.Detach.
+// detach makes the main fiber, which must be the caller, a plain goroutine again, and takes it off the scheduler's
+// list. It returns the error of fiber.Detach; then it has changed nothing.
 func (w *Worker) detach() error {
 	f := w.local.main
 	if err := f.fiber.Detach(); err != nil {
@@ -286,6 +286,8 @@ func (w *Worker) detach() error {
 	}
 	f.self.Store(0)
 	w.running.Store(0)
+	w.scheduler.fibers.remove(f)
+	w.lifetime.stop()
 	return nil
 }
 

@@ -1,5 +1,4 @@
-// Package goroutine tells of the calling goroutine what the runtime shows at the head of a stack trace,
-// and nowhere else.
+// Package goroutine reads stack traces of the runtime: the head of the caller's, and those of all goroutines.
 package goroutine
 
 import (

@@ -27,8 +27,8 @@ var (
 type Deadlock struct {
 	Scheduler string
 	After     time.Duration // for how long nothing has happened
-	Fibers    []Fiber       // all of them, by worker
-	Later     int           // further fibers, whose deadlines lie more than a second ahead
+	Fibers    []Fiber       // those without a deadline, by worker; from Unbind, those of its worker
+	Later     int           // fibers of all workers with deadlines, which lie more than a second ahead
 	Tasks     int           // that cannot begin, since no fiber can be made: Config.Exhausted was told why
 }
 

@@ -111,7 +111,7 @@ func MayWake() bool {
 // anything. Where it receives or selects, a timer may end that.
 func mayWake(t goroutine.Trace) bool {
 	switch {
-	case t.At("fiberlab/fiber"), t.In("fiberlab/sched.(*Fiber).main("), t.In("fiberlab/sched.(*Worker).waitForWork("):
+	case t.At("fiberlab/fiber"), t.In("fiberlab/sched.(*Worker).waitForWork("):
 		return false // a fiber that is suspended, or a worker that sleeps
 	case t.In("fiberlab/sched.(*Scheduler).watch("), t.In("fiberlab/sched.(*Worker).watchUnbind("),
 		t.In("fiberlab/sched.(*Scheduler).close("):

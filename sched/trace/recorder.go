@@ -82,7 +82,7 @@ func (r *Recorder) each(f func(part *buffer)) {
 	}
 }
 
-// Worker implements [sched.Recorder]. A nil recorder records nothing.
+// Worker implements [sched.Recorder]. On a nil recorder it returns nil, so nothing is recorded.
 func (r *Recorder) Worker(int) sched.WorkerRecorder {
 	if r == nil {
 		return nil

@@ -7,7 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/tests/internal/child"
 	"fiberlab/tests/internal/crash"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
@@ -23,6 +25,15 @@ var (
 	childTaskFails   = crash.NewTask("task calls FailNow", new(testing.T).FailNow)
 )
 
+var childHandlerGoexits = child.New("a handler of panics calls Goexit", func(t child.T, b fiber.Backend) {
+	cfg := child.Config(t, b)
+	cfg.Panicked = func(any, []byte) { runtime.Goexit() }
+	s, err := sched.New(cfg)
+	require.NoError(t, err)
+	require.NoError(t, s.Go(crash.Panic))
+	require.NoError(t, s.Close())
+})
+
 // A panic of a task ends the program, and shows the frames that panicked.
 func TestTaskPanics(t *testing.T) {
 	crash.EachTask(t, []string{childTaskPanics, childTaskPanicsLater}, func(t *testing.T, out string) {
@@ -36,6 +47,17 @@ func TestTaskCallsGoexit(t *testing.T) {
 		require.Contains(t, out, sched.ErrGoexit.Error())
 		require.Contains(t, out, "runtime.Goexit")
 	})
+}
+
+// A handler that calls Goexit, as FailNow does, is named.
+func TestHandlerCallsGoexit(t *testing.T) {
+	for _, b := range fiber.Backends() {
+		t.Run(b.String(), func(t *testing.T) {
+			out := child.RunCrash(t, childHandlerGoexits, b, child.Env(sched.Config{Workers: 1}))
+			require.Contains(t, out, sched.ErrGoexit.Error())
+			require.Contains(t, out, "Config.Panicked")
+		})
+	}
 }
 
 // A handler gets the value and the task's own stack, on the task's fiber, and the

@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"iter"
 	"math"
 	"sync"
 	"testing"
@@ -250,6 +251,43 @@ func TestInTask(t *testing.T) {
 			refuse()
 		})
 		schedtest.Perform(t, s, func() { sched.Yield(); refuse() })
+	})
+}
+
+// A goroutine cannot unbind while it waits, nor in a coroutine. It stays bound then.
+func TestUnbindInAWait(t *testing.T) {
+	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		require.NoError(t, s.Bind())
+		me := sched.Current()
+		refuse := func(want error) { assert.ErrorIs(t, sched.Unbind(), want) }
+		lock := lockThat(func() { refuse(sched.ErrInWait); me.Notify() })
+		me.Wait(lock, nil)
+		lock.Mutex.Unlock()
+		me.OnBlock(&hook{t: t, fiber: me, before: func() { refuse(sched.ErrInWait) }})
+		sched.Sleep(time.Microsecond)
+		me.OnBlock(nil)
+		if suite.HasThreads(cfg) { // else no coroutine is known for the goroutine's
+			next, stop := iter.Pull(func(yield func(int) bool) { refuse(sched.ErrInTask) })
+			next()
+			stop()
+		}
+		require.NoError(t, sched.Unbind())
+		require.NoError(t, s.Close())
+	})
+}
+
+// Run closes its scheduler even if the function has unbound it.
+func TestUnbindInRun(t *testing.T) {
+	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
+		var s *sched.Scheduler
+		err := sched.Run(cfg, func() {
+			s = sched.Get()
+			assert.NoError(t, sched.Unbind())
+		})
+		require.ErrorIs(t, err, sched.ErrNotBound)
+		<-s.Done()
 	})
 }
 
