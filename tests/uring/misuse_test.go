@@ -3,6 +3,7 @@ package uring_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
 	"fiberlab/sched/uring"
 	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/leaks"
@@ -214,7 +216,15 @@ func TestInputInTheUnlockOfAWait(t *testing.T) {
 			client, server, err := connect(engines, l)
 			require.NoError(t, err)
 			name, got, ctx := filepath.Join(t.TempDir(), "file"), make([]byte, 4), context.Background()
+			var reads fibersync.Event
 			require.NoError(t, onFibers(t, s, func() error {
+				reads.Signal()
+				if _, err := client.Read(make([]byte, 4)); err != io.EOF {
+					return fmt.Errorf("read until the peer closes: %w", err)
+				}
+				return client.Close()
+			}, func() error {
+				reads.Wait() // the other fiber, which is on the same thread, now waits in Read
 				file, err := fiberio.Create(ctx, engines, name)
 				if err != nil {
 					return err
@@ -228,6 +238,7 @@ func TestInputInTheUnlockOfAWait(t *testing.T) {
 				}
 				for what, call := range map[string]func() error{
 					"Read":     func() error { _, err := server.Read(make([]byte, 4)); return err },
+					"2nd Read": func() error { _, err := client.Read(make([]byte, 4)); return err },
 					"Accept":   func() error { _, err := l.Accept(); return err },
 					"Dial":     func() error { _, err := fiberio.Dial(ctx, engines, "tcp", l.Addr().String()); return err },
 					"Open":     func() error { _, err := fiberio.Open(ctx, engines, name); return err },
@@ -241,11 +252,17 @@ func TestInputInTheUnlockOfAWait(t *testing.T) {
 				if _, err := client.Write([]byte("text")); err != nil {
 					return err
 				}
-				_, err = io.ReadFull(server, got)
-				return err
+				if _, err = io.ReadFull(server, got); err != nil {
+					return err
+				}
+				if err := inUnlock(server.Close); err != nil { // a request is under way
+					assert.ErrorIs(t, err, sched.ErrInWait, "Close")
+				}
+				assert.ErrorIs(t, server.Close(), net.ErrClosed)
+				return nil
 			}))
 			require.Equal(t, "text", string(got))
-			require.NoError(t, errors.Join(client.Close(), server.Close(), l.Close()))
+			require.NoError(t, l.Close())
 			require.NoError(t, s.Close())
 			require.NoError(t, engines.Close())
 		}

@@ -17,8 +17,9 @@ import (
 // and one writes, others wait for their turn. A call that waits blocks a fiber, not its thread.
 //
 // A call that waits ends when the connection is closed, or when its deadline passes, even one that is set later. Errors
-// are *net.OpError, as in package net. They wrap net.ErrClosed, os.ErrDeadlineExceeded, the error of a system call, or
-// uring.ErrClosed if the Engines have been closed. Read returns io.EOF at the end of what the peer sends.
+// are *net.OpError, as in package net. They wrap net.ErrClosed, os.ErrDeadlineExceeded, the error of a system call,
+// uring.ErrClosed if the Engines have been closed, or sched.ErrInWait if a fiber must not block. Read returns io.EOF at
+// the end of what the peer sends.
 //
 // The engine of the first caller that reads or writes serves the connection. Fibers of this engine's worker are served
 // best. When this engine has ended, the engine of the next caller replaces it.
@@ -102,7 +103,8 @@ func (c *Conn) writeError(err error) error {
 
 // Close implements net.Conn. Calls that wait, later calls and a second Close return net.ErrClosed. If a call or request
 // still uses the descriptor, Close shuts the connection down, in other processes too, unless SetLinger has set 0. It
-// blocks its caller, a fiber but not its thread, until the kernel is done with the descriptor, see SetLinger.
+// blocks its caller, a fiber but not its thread, until the kernel is done with the descriptor, see SetLinger. In a
+// fiber that must not block, Close may return sched.ErrInWait: then the last use closes the descriptor.
 func (c *Conn) Close() error {
 	if !c.ok() {
 		return syscall.EINVAL

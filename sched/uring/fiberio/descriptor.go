@@ -84,7 +84,8 @@ func (d *descriptor) closeNow() {
 func (d *descriptor) isClosing() bool { return d.uses.Load()&closing != 0 }
 
 // close makes operations under way return net.ErrClosed, and closes fd when the kernel is done with them. Until then it
-// blocks its caller, a fiber but not its thread. It returns close(2)'s error. Later calls return net.ErrClosed.
+// blocks its caller, a fiber but not its thread. A fiber that must not block gets CanPark's error instead, and the last
+// use closes fd. close returns close(2)'s error. Later calls return net.ErrClosed.
 func (d *descriptor) close() error {
 	if !d.acquire() {
 		return net.ErrClosed
@@ -104,6 +105,9 @@ func (d *descriptor) close() error {
 		_ = unix.Shutdown(d.fd, unix.SHUT_RDWR)
 	}
 	d.release()
+	if err := park.CanPark(); err != nil && !d.gone.IsSignalled() {
+		return err // the last use closes fd
+	}
 	uring.Unseen(d.gone.Wait)
 	if d.err != nil {
 		return os.NewSyscallError("close", d.err)
@@ -143,12 +147,17 @@ type side struct {
 }
 
 // lock waits until no other caller uses the side, and makes its caller the user. It blocks a fiber, not its thread. If
-// it returns net.ErrClosed or os.ErrDeadlineExceeded, the caller is not the user, and must not call unlock.
+// it returns net.ErrClosed, os.ErrDeadlineExceeded or CanPark's error, the caller is not the user, and must not call
+// unlock.
 func (s *side) lock() error {
 	if s.of == nil || !s.of.acquire() {
 		return net.ErrClosed
 	}
 	if !s.use.TryLock() {
+		if err := park.CanPark(); err != nil {
+			s.of.release()
+			return err
+		}
 		uring.Unseen(s.use.Lock)
 	}
 	if _, err := s.Ended(); err != nil {
