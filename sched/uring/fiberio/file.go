@@ -154,17 +154,18 @@ func (f *File) identify() {
 }
 
 // carryOut hands op, an operation on p, to the caller's engine, if the caller is a fiber and the engine does files.
-// Otherwise it calls call, on another goroutine if the caller is a fiber. It tries again after EINTR, after EAGAIN but
-// of an open, and with another engine after ErrClosed. It blocks its caller, but not a fiber's thread. The error is the
-// kernel's, Here's or CanPark's.
+// Otherwise it calls call, on another goroutine if the caller is a fiber. It tries again after EINTR, and with another
+// engine after ErrClosed. After EAGAIN of an engine, but for an open, it calls call, whose EAGAIN it returns. It blocks
+// its caller, but not a fiber's thread. The error is the kernel's, Here's or CanPark's.
 func carryOut(s *uring.Engines, op uring.Entry, p []byte, call func() (int, error)) (int, error) {
+	ring := park.Current() != nil
 	for {
 		e, err := s.Here()
 		if err != nil {
 			return -1, err
 		}
-		n := -1
-		if park.Current() != nil && e.Can(uring.Files) {
+		n, byRing := -1, ring && e.Can(uring.Files)
+		if byRing {
 			var c uring.Completion
 			if c, err = e.Do(op, p); errors.Is(err, uring.ErrClosed) {
 				continue
@@ -175,9 +176,10 @@ func carryOut(s *uring.Engines, op uring.Entry, p []byte, call func() (int, erro
 		} else if err = park.CanPark(); err == nil { // Do looks itself
 			n, err = fibersync.Call(call)
 		}
-		if err != unix.EINTR && (err != unix.EAGAIN || op.Op == uring.OpOpen) {
+		if err != unix.EINTR && (err != unix.EAGAIN || op.Op == uring.OpOpen || !byRing) {
 			return n, err
 		}
+		ring = ring && err == unix.EINTR // after EAGAIN, a system call tells whether the file says so
 	}
 }
 

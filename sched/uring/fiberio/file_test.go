@@ -11,6 +11,7 @@ import (
 	"fiberlab/sched/uring/uringtest"
 
 	"github.com/stretchr/testify/assert"
+	"golang.org/x/sys/unix"
 )
 
 // A file that has changed its size since it was opened is read to the end that it has now.
@@ -35,4 +36,15 @@ func TestReadAllOfAFileThatHasChanged(t *testing.T) {
 			}
 		})
 	})
+}
+
+// The EAGAIN of a system call is the caller's, as in package os: carryOut does not repeat the call.
+func TestCarryOutReturnsEAGAIN(t *testing.T) {
+	engines, results := uring.New(uring.Options{}), []error{unix.EAGAIN, nil}
+	_, err := carryOut(engines, uring.Entry{Op: uring.OpRead}, nil, func() (_ int, err error) {
+		err, results = results[0], results[1:]
+		return 0, err
+	})
+	assert.Equal(t, unix.EAGAIN, err)
+	assert.NoError(t, engines.Close())
 }
