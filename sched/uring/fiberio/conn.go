@@ -134,36 +134,35 @@ func (c *Conn) RemoteAddr() net.Addr {
 }
 
 // SetDeadline implements net.Conn.
-func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadline(t, true, true) }
+func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadline(t, 0, 2) }
 
 // SetReadDeadline implements net.Conn.
-func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadline(t, true, false) }
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadline(t, 0, 1) }
 
 // SetWriteDeadline implements net.Conn.
-func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(t, false, true) }
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(t, 1, 2) }
 
-func (c *Conn) setDeadline(t time.Time, reading, writing bool) error {
+// setDeadline sets the deadlines of the sides from, ..., to-1: side 0 reads, and side 1 writes.
+func (c *Conn) setDeadline(t time.Time, from, to int) error {
 	if !c.ok() {
 		return syscall.EINVAL
 	}
-	var sides []*side
-	if reading {
-		sides = append(sides, &c.d.reading)
-	}
-	if writing {
-		sides = append(sides, &c.d.writing)
-	}
-	return c.failed("set", c.d.setDeadline(t, sides...))
+	sides := []*side{&c.d.reading, &c.d.writing}
+	return c.failed("set", c.d.setDeadline(t, sides[from:to]...))
 }
 
-// failed is err as package net has it; nil stays nil.
 func (c *Conn) failed(op string, err error) error {
+	return opError(op, c.local, c.local, c.remote, err)
+}
+
+// opError returns err in a *net.OpError with the network of the address of, as package net does; nil stays nil.
+func opError(op string, of, source, addr net.Addr, err error) error {
 	if err == nil {
 		return nil
 	}
-	failed := &net.OpError{Op: op, Source: c.local, Addr: c.remote, Err: err}
-	if c.local != nil {
-		failed.Net = c.local.Network()
+	failed := &net.OpError{Op: op, Source: source, Addr: addr, Err: err}
+	if of != nil {
+		failed.Net = of.Network()
 	}
 	return failed
 }

@@ -16,10 +16,8 @@ import (
 // Listener accepts connections by TCP or by UNIX sockets. Fibers and goroutines may use it, several at the same time.
 // See Conn for its deadlines and errors.
 type Listener struct {
-	d      descriptor
-	addr   net.Addr
-	unlink string // the name of a UNIX socket, to be removed
-
+	d     descriptor
+	addr  net.Addr
 	ahead accepting // connections that the driver accepts before Accept asks, if it can
 }
 
@@ -33,7 +31,7 @@ func newListener(engines *uring.Engines, fd int, addr net.Addr) *Listener {
 	l.d.init(engines, fd)
 	l.ahead.of, l.d.closes = l, l.ahead.close
 	if name := addr.String(); addr.Network() == "unix" && name != "" && name[0] != '@' {
-		l.unlink = name
+		l.d.closes = func() { _ = os.Remove(name); l.ahead.close() } // a later Close might find another file
 	}
 	return l
 }
@@ -112,9 +110,6 @@ func (l *Listener) Close() error {
 	if !l.ok() {
 		return syscall.EINVAL
 	}
-	if l.unlink != "" && !l.d.isClosing() {
-		_ = os.Remove(l.unlink)
-	}
 	return l.failed("close", l.d.close())
 }
 
@@ -134,17 +129,7 @@ func (l *Listener) SetDeadline(t time.Time) error {
 	return l.failed("set", l.d.setDeadline(t, &l.d.reading))
 }
 
-// failed returns err in a *net.OpError, as package net does; nil stays nil.
-func (l *Listener) failed(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	failed := &net.OpError{Op: op, Addr: l.addr, Err: err}
-	if l.addr != nil {
-		failed.Net = l.addr.Network()
-	}
-	return failed
-}
+func (l *Listener) failed(op string, err error) error { return opError(op, l.addr, nil, l.addr, err) }
 
 // mostAccepted is how many connections may wait for Accept before their listener accepts no more. Connections that came
 // at the same time are accepted together, so it may be exceeded by as many as the kernel's backlog has.
