@@ -162,9 +162,6 @@ func (r *ring) can(a Ability) bool {
 // setup returns the IORING_SETUP flags of the ring.
 func (r *ring) setup() uint32 { return uint32(r.c.uring.flags) }
 
-// room is how many requests can be staged before the next turn.
-func (r *ring) room() int { return len(r.staged) - int(r.c.staged_count) }
-
 func (r *ring) stage(e Entry) bool {
 	n := r.c.staged_count
 	if int(n) == len(r.staged) {

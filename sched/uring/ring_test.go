@@ -19,6 +19,9 @@ import (
 	"fiberlab/internal/clock"
 )
 
+// room is how many requests can be staged before the next turn.
+func (r *ring) room() int { return len(r.staged) - int(r.c.staged_count) }
+
 // await makes turns until n completions have come, and returns them.
 func await(t *testing.T, r proxy, n int) (all []Completion) {
 	t.Helper()
