@@ -414,9 +414,11 @@ func (e *Engine) deinit() {
 	e.ring = nil
 }
 
-// must ends the program if the kernel refuses the ring itself: no request would ever complete again.
+// must ends the program if the kernel refuses the ring or the epoll instance itself: no request would complete again.
 func (e *Engine) must(err error) {
 	if err != nil {
-		panic(fmt.Sprintf("sched/uring: the ring of %v: %v", e.worker, err))
+		panic(fmt.Sprintf(
+			"sched/uring: the kernel refuses the ring or the epoll instance of %v: no request can end: %v", e.worker, err,
+		))
 	}
 }

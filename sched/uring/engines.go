@@ -17,7 +17,7 @@ var ErrClosed = errors.New(
 )
 
 var (
-	errEnginesClosed = fault.Of(ErrClosed, "sched/uring: the Engines are closed: make others with New")
+	errEnginesClosed = fault.Of(ErrClosed, "sched/uring: the Engines are closed: make others with New, or another Context")
 	errNoContextRuns = fault.Of(
 		ErrClosed, "sched/uring: no context of these Engines runs: start one first, and use them in its tasks",
 	)

@@ -84,7 +84,8 @@ struct fiberlab_ring {
 
     struct fiberlab_request *staged; /* the engine fills staged[staged_count] and counts up */
     uint32_t staged_count, staged_size;
-    uint32_t refused; /* entries that the last turn has not submitted: the kernel had no memory */
+    uint32_t refused; /* entries that the last turn has not submitted: no memory, completions first,
+                       * or, before Linux 5.18, an invalid entry before them */
 
     struct fiberlab_done *done; /* what the last turn has collected */
     uint32_t done_count, done_size;

@@ -22,7 +22,8 @@ var (
 	ErrStarted = errors.New("sched/uring: the context runs already: Join waits until it has stopped")
 	// ErrNilTask is returned for a task without Run. It wraps sched.ErrNilTask.
 	ErrNilTask = fault.Of(sched.ErrNilTask, "sched/uring: no task was given: set Run")
-	// ErrFull is returned by TrySubmit if as many tasks are queued as Options.Tasks allows. It wraps sched.ErrFull.
+	// ErrFull is returned by TrySubmit if as many tasks are queued as Options.Tasks allows, or if others wait for room.
+	// It wraps sched.ErrFull.
 	ErrFull = fault.Of(
 		sched.ErrFull, "sched/uring: the task queue is full: try again later, or call Submit, which waits",
 	)
@@ -112,7 +113,8 @@ func (c *Context) Engines() *uring.Engines { return c.engines }
 
 // Submit queues a task, before or after Start. If the context has stopped, or is about to stop, the task begins after
 // the next Start. Submit may be called from anywhere. While the queue is full, it blocks its caller. It blocks a fiber,
-// not its thread, so tasks may submit to their own context. If t.Run is nil, it returns ErrNilTask.
+// not its thread, so tasks may submit to their own context. A fiber that must not block gets sched.ErrInWait if there
+// is no room. If t.Run is nil, it returns ErrNilTask.
 func (c *Context) Submit(t TopLevel) error { return c.submit(context.Background(), task{TopLevel: t}) }
 
 // SubmitContext is Submit that gives up when ctx is done before there is room, and returns context.Cause(ctx). If there

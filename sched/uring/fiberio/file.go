@@ -18,8 +18,9 @@ import (
 )
 
 // File is an open file, directory, device, pipe or terminal. Its methods do what methods of *os.File do. Any number of
-// fibers and goroutines may use it at once. A fiber that waits blocks no thread, except in Close. Errors are
-// *fs.PathError. Only io.EOF, and os.ErrInvalid of a nil or zero File, are not wrapped.
+// fibers and goroutines may use it at once. A fiber that waits blocks no thread, except in Close, and in Seek and Stat
+// where a file system waits for a network. Errors are *fs.PathError. Only io.EOF, and os.ErrInvalid of a nil or zero
+// File, are not wrapped.
 type File struct {
 	d    descriptor
 	name string

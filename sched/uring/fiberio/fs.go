@@ -91,6 +91,7 @@ func (f *File) readAll(data []byte) ([]byte, error) {
 // FS returns the tree of files below dir, as os.DirFS does: names that lead out of it are refused, but symbolic links
 // in it are followed wherever they lead. It also implements fs.ReadFileFS, fs.ReadDirFS and fs.StatFS. What it opens is
 // a *File, or an *os.File for a directory: the kernel reads directories only by a system call, which no driver makes.
+// In a fiber that must not block, Stat and ReadDir panic with an error that wraps sched.ErrInWait.
 func FS(s *uring.Engines, dir string) fs.FS { return tree{os.DirFS(dir), s, dir} }
 
 // tree is what FS returns. Engines open and read its files; plain does all else, for a fiber on a goroutine.
