@@ -559,14 +559,22 @@ func TestOpenWithoutBlocking(t *testing.T) {
 
 // While another open file has a lease, an open waits, or returns EAGAIN with O_NONBLOCK. ctx ends the wait.
 func TestOpenWaitsForALease(t *testing.T) {
+	lease := func(name string) (*os.File, error) {
+		f, err := os.Create(name)
+		require.NoError(t, err)
+		_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
+		return f, err
+	}
+	probe, err := lease(filepath.Join(t.TempDir(), "file"))
+	require.NoError(t, probe.Close())
+	if err != nil {
+		t.Skip("no leases here:", err)
+	}
 	eachFileUser(t, func(t *testing.T, u fileUser) {
 		name := filepath.Join(t.TempDir(), "file")
-		leased, err := os.Create(name)
-		require.NoError(t, err)
+		leased, err := lease(name)
 		defer leased.Close()
-		if _, err := unix.FcntlInt(leased.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
-			t.Skip("no leases here:", err)
-		}
+		require.NoError(t, err)
 		open := func(ctx context.Context, flag int) error {
 			f, err := fiberio.OpenFile(ctx, u.engines, name, flag, 0)
 			if err == nil {
