@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
@@ -88,7 +89,7 @@ func TestFirstEntryFromFreshFiber(t *testing.T) {
 					order := 0
 					for i := range fibers {
 						fibers[i] = fibertest.New(t, b, "fresh", func() {
-							require.Equal(t, i, order)
+							assert.Equal(t, i, order)
 							order++
 							if i+1 < n {
 								fibertest.Leave(t, fibers[i+1])

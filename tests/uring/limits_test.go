@@ -316,10 +316,10 @@ func TestEnginesClosedInRun(t *testing.T) {
 		engines := uring.New(uring.Options{Driver: driver})
 		cfg := sched.Config{Workers: 1}
 		engines.Attach(&cfg)
+		l := listen(t, engines, "tcp")
 		accepted := make(chan error, 1)
 		inTime(t, "Run", func() error {
 			return sched.Run(cfg, func() {
-				l := listen(t, engines, "tcp")
 				must(sched.Schedule(func() {
 					_, err := l.Accept()
 					accepted <- errors.Join(expect(uring.ErrClosed, err), l.Close())
@@ -338,9 +338,9 @@ func TestEnginesClosedInRun(t *testing.T) {
 func TestEnginesOfAContextClosed(t *testing.T) {
 	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		c := dispatch.NewContext(options)
+		l := listen(t, c.Engines(), "tcp")
 		waiting, accepted := make(chan struct{}), make(chan error, 1)
 		submit(c, func() {
-			l := listen(t, c.Engines(), "tcp")
 			close(waiting)
 			_, err := l.Accept()
 			accepted <- errors.Join(expect(uring.ErrClosed, err), l.Close())
