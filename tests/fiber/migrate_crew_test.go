@@ -234,6 +234,7 @@ func TestMigratingCrew(t *testing.T) {
 				batches, fibers, steps := 6, suite.Scaled(80, 30), suite.Scaled(60, 15)
 				seed := suite.NewRand(t).Uint64()
 				stop, stopped := make(chan struct{}), make(chan struct{})
+				defer func() { close(stop); <-stopped }()
 				go func() {
 					defer close(stopped)
 					for {
@@ -271,8 +272,6 @@ func TestMigratingCrew(t *testing.T) {
 					}
 					moves += shared.moves.Load()
 				}
-				close(stop)
-				<-stopped
 				require.NotZero(t, moves, "a fiber that went on at another worker")
 				t.Logf("%d moves", moves)
 			})

@@ -16,9 +16,9 @@ import (
 	"fiberlab/tests/internal/trapbody"
 )
 
-// countCollections runs the garbage collector again and again, and adds each run to collections, until stop is called.
-// Each stops the world.
-func countCollections(collections *atomic.Int64) (stop func()) {
+// countCollections runs the garbage collector again and again, and adds each run to collections, until stop is called
+// or the test ends. Each stops the world.
+func countCollections(t *testing.T, collections *atomic.Int64) (stop func()) {
 	var over atomic.Bool
 	done := make(chan struct{})
 	go func() {
@@ -28,10 +28,12 @@ func countCollections(collections *atomic.Int64) (stop func()) {
 			collections.Add(1)
 		}
 	}()
-	return func() {
+	stop = func() {
 		over.Store(true)
 		<-done
 	}
+	t.Cleanup(stop)
+	return stop
 }
 
 // The runtime interrupts a loop without calls by a signal to the thread that it
@@ -43,7 +45,7 @@ func TestPreemptionOfFibers(t *testing.T) {
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
 			const n = 4
 			var collections atomic.Int64
-			stop := countCollections(&collections)
+			stop := countCollections(t, &collections)
 			fibers := make([]*fiber.Fiber, n)
 			sums := make([]uint64, n)
 			rounds := suite.Scaled(4, 2)
@@ -95,7 +97,7 @@ func TestPreemptionAfterAMove(t *testing.T) {
 			here = root
 			fibertest.Enter(t, root, mover)
 		})
-		stop := countCollections(&collections)
+		stop := countCollections(t, &collections)
 		// The test's goroutine keeps its thread, so each of these has another one.
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
 			for mover.State() == fiber.Suspended {

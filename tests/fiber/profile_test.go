@@ -98,9 +98,9 @@ func wanderUnder(t *testing.T, b fiber.Backend, observe func()) {
 			observe()
 		}
 	}()
+	defer observer.Wait()
+	defer over.Store(true)
 	wander(t, b, 3, suite.Scaled(60, 12), suite.Scaled(100, 30), someWork)
-	over.Store(true)
-	observer.Wait()
 }
 
 func TestProfilesOfWanderingFibers(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 )
 
 // storm sends SIGUSR1 to the process and to the threads listed by targets, again
-// and again, until calm is called. calm returns how many were sent and how many
+// and again, until calm is called or the test ends. calm returns how many were sent and how many
 // arrived at the program.
 func storm(t *testing.T, targets func() []int) (calm func() (sent, arrived int)) {
 	t.Helper()
@@ -53,7 +53,7 @@ func storm(t *testing.T, targets func() []int) (calm func() (sent, arrived int))
 			time.Sleep(20 * time.Microsecond)
 		}
 	}()
-	return func() (int, int) {
+	calm = sync.OnceValues(func() (int, int) {
 		over.Store(true)
 		for arrived.Load() == 0 && !t.Failed() {
 			assert.NoError(t, unix.Kill(os.Getpid(), unix.SIGUSR1))
@@ -63,7 +63,9 @@ func storm(t *testing.T, targets func() []int) (calm func() (sent, arrived int))
 		close(arrivals)
 		all.Wait()
 		return sent, int(arrived.Load())
-	}
+	})
+	t.Cleanup(func() { calm() })
+	return calm
 }
 
 // startSignalLoop starts the goroutine that package os/signal keeps for good.

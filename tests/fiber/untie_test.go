@@ -358,7 +358,7 @@ func TestPreemptionUnderRootThatMoves(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 		var collections atomic.Int64
-		stop := countCollections(&collections)
+		stop := countCollections(t, &collections)
 		loop := func() bool {
 			loops := 0
 			for until := collections.Load() + 3; collections.Load() < until && loops < mostLoops; loops++ {

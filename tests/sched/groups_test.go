@@ -390,10 +390,12 @@ func TestCloseEndsEveryGroup(t *testing.T) {
 func TestGroupStats(t *testing.T) {
 	steal := func(cfg *sched.Config) { cfg.Groups.StealEvery = func(int, int) int { return 2 } }
 	eachGrouping(t, steal, func(t *testing.T, s *sched.Scheduler, size int) {
-		stop, read := make(chan struct{}), make(chan uint64)
+		stop, read := make(chan struct{}), make(chan struct{})
+		calm := sync.OnceFunc(func() { close(stop); <-read })
+		defer calm()
 		go func() {
 			var most uint64
-			defer func() { read <- most }()
+			defer close(read)
 			for {
 				select {
 				case <-stop:
@@ -428,8 +430,7 @@ func TestGroupStats(t *testing.T) {
 			t, func() bool { return done() == uint64(each*s.Groups()) }, nil,
 			"the tasks that have ended are not all counted",
 		)
-		close(stop)
-		<-read
+		calm()
 		stats := s.Stats()
 		require.Len(t, stats.Groups, s.Groups())
 		assert.Zero(t, stats.Pending, "entries that wait in the queues")
