@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
-	"fiberlab/stack/stacktest"
 	"fiberlab/tests/internal/cbody"
 	"fiberlab/tests/internal/fibertest"
 	"fiberlab/tests/internal/suite"
@@ -87,32 +86,6 @@ func TestGoBodySwitchesByC(t *testing.T) {
 			}
 			fibertest.Enter(t, root, f)
 			fibertest.Finish(t, f)
-		})
-	})
-}
-
-func TestManyCBodiesHeld(t *testing.T) {
-	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
-		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
-			count := stacktest.Held(t, suite.Scaled(10_000, 2000))
-			before := fiber.ReadStats()
-			fibers := make([]*fiber.Fiber, count)
-			defer fibertest.EndAfterFailure(t, root, fibers)
-			orders := make([]cbody.Order, count)
-			for i := range fibers {
-				orders[i] = cbody.NewOrder(cbody.Task{Peer: root.Handle(), Turns: 3})
-				fibers[i] = fibertest.NewC(t, b, "held", cbody.Turns, orders[i].Pointer())
-			}
-			require.Equal(t, fiber.Stats{Fibers: count, Stacks: count}, change(before))
-			enterInAnyOrder(t, suite.NewRand(t), root, fibers)
-			require.Equal(t, fiber.Stats{Fibers: count, Stacks: count}, change(before), "a C body takes no identity")
-			for i := range fibers {
-				answer := orders[i].Answer()
-				require.Equal(t, 3, answer.Done)
-				require.Zero(t, answer.Broken)
-				orders[i].Free()
-			}
-			fibertest.Finish(t, fibers...)
 		})
 	})
 }

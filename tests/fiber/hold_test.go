@@ -104,6 +104,8 @@ func TestHoldManyCFibers(t *testing.T) {
 		n := stacktest.Held(t, suite.Scaled(20_000, 5000))
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
 			stop := collect()
+			defer stop()
+			before := fiber.ReadStats()
 			fibers := make([]*fiber.Fiber, n)
 			defer fibertest.EndAfterFailure(t, root, fibers)
 			laps := make([]*trapbody.Laps, n)
@@ -112,11 +114,13 @@ func TestHoldManyCFibers(t *testing.T) {
 				fibers[i] = fibertest.NewC(t, b, "held", trapbody.LapBody(), laps[i].Argument())
 				fibertest.Enter(t, root, fibers[i])
 			}
+			require.Equal(t, fiber.Stats{Fibers: n, Stacks: n}, change(before))
 			for range 2 {
 				for _, i := range random.Perm(n) {
 					fibertest.Enter(t, root, fibers[i])
 				}
 			}
+			require.Equal(t, fiber.Stats{Fibers: n, Stacks: n}, change(before), "a C body takes no identity")
 			require.Positive(t, stop())
 			for i, f := range fibers {
 				require.Equal(t, 2, laps[i].Done())

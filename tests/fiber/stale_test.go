@@ -24,6 +24,7 @@ func TestZeroFiber(t *testing.T) {
 				require.Equal(t, fiber.Default, f.Backend())
 				require.Nil(t, f.Handle())
 				require.Nil(t, f.Stack())
+				require.Nil(t, f.Value())
 			})
 		})
 	}

@@ -3,8 +3,6 @@ package fiber_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"fiberlab/fiber"
 	"fiberlab/tests/internal/check"
 	"fiberlab/tests/internal/fibertest"
@@ -22,10 +20,5 @@ func TestZeroFiberIsRefused(t *testing.T) {
 		fibertest.Enter(t, root, f)
 		fibertest.Finish(t, f)
 		requireWorks(t, root)
-		zero := new(fiber.Fiber)
-		require.Equal(t, fiber.Closed, zero.State())
-		require.Nil(t, zero.Value())
-		requireError(t, zero.Close(), fiber.ErrNotMade, "close", "")
-		requireError(t, zero.Detach(), fiber.ErrNotMade, "detach", "")
 	})
 }
