@@ -33,7 +33,7 @@ func TestNotifyFromFiber(t *testing.T) {
 // The notifier may run on another worker.
 func TestNotifyFromAnotherWorker(t *testing.T) {
 	suite.EachScheduler(t, suite.SeveralWorkers, func(t *testing.T, s *sched.Scheduler) {
-		// Each worker has a sleeper, and wakes the next one's.
+		// Each worker has a sleeper, and wakes those of all other workers.
 		n := s.Stats().Fibers
 		sleepers := make([]*schedtest.Sleeper, n)
 		fibers := make([]*sched.Fiber, n)

@@ -52,9 +52,8 @@ func TestStatsOfWorkers(t *testing.T) {
 	}
 }
 
-// A worker that computes has letters that it has not read: Stats and CloseContext count the tasks among them, and no
-// fibers.
-func TestPendingCountsLetters(t *testing.T) {
+// The mailbox of a worker that computes fills. Stats and CloseContext count the tasks in it, and no fibers.
+func TestPendingCountsTheMailbox(t *testing.T) {
 	suite.EachConfig(t, []int{1, 2}, func(t *testing.T, cfg sched.Config) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			const tasks, sleepers = 1000, 5
