@@ -34,6 +34,14 @@ const mostOpen = 32
 // copyFolder copies what is below from, but for links and devices, and returns how many files it has copied, of how
 // many bytes. The first error ends it.
 func copyFolder(engines *uring.Engines, from, to string) (files, size int64, err error) {
+	source, errFrom := filepath.Abs(from)
+	target, errTo := filepath.Abs(to)
+	if err := errors.Join(errFrom, errTo); err != nil {
+		return 0, 0, err
+	}
+	if below, err := filepath.Rel(source, target); err == nil && filepath.IsLocal(below) {
+		return 0, 0, fmt.Errorf("%s is in %s: choose a folder outside of it", to, from)
+	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	var copies fibersync.WaitGroup
@@ -96,30 +104,40 @@ func main() {
 			fmt.Printf("copied %d files, %d bytes\n", files, size)
 			return
 		}
-		copySample(engines)
+		check(copySample(engines))
 	})
 	check(errors.Join(err, engines.Close()))
 }
 
 // copySample copies a folder that it makes, and compares the copy.
-func copySample(engines *uring.Engines) {
+func copySample(engines *uring.Engines) error {
 	dir, err := os.MkdirTemp("", "fiberlab-files-")
-	check(err)
+	if err != nil {
+		return err
+	}
 	defer os.RemoveAll(dir)
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
-	check(os.MkdirAll(filepath.Join(from, "below"), 0o777))
+	if err := os.MkdirAll(filepath.Join(from, "below"), 0o777); err != nil {
+		return err
+	}
 	name := func(i int) string { return filepath.Join([]string{".", "below"}[i%2], fmt.Sprint(i)) }
 	for i := range 40 {
-		check(os.WriteFile(filepath.Join(from, name(i)), bytes.Repeat([]byte{byte(i)}, i*4201), 0o666))
+		err := os.WriteFile(filepath.Join(from, name(i)), bytes.Repeat([]byte{byte(i)}, i*4201), 0o666)
+		if err != nil {
+			return err
+		}
 	}
 	files, n, err := copyFolder(engines, from, to)
-	check(err)
+	if err != nil {
+		return err
+	}
 	same := true
 	for i := range 40 {
 		copied, err := fiberio.ReadFile(context.Background(), engines, filepath.Join(to, name(i)))
 		same = same && err == nil && bytes.Equal(copied, bytes.Repeat([]byte{byte(i)}, i*4201))
 	}
 	fmt.Printf("copied %d files, %d bytes\nthe copy is the same: %v\n", files, n, same)
+	return nil
 }
 
 // check ends the program if err is an error.

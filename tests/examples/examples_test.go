@@ -136,6 +136,13 @@ func TestExamples(t *testing.T) {
 					)
 				}
 			}
+			if name == "files" { // a copy inside of what is copied would have no end
+				from := t.TempDir()
+				words := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), filepath.Join(dir, name), from, from+"/sub")
+				out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
+				require.Error(t, err)
+				require.Contains(t, string(out), from+"/sub is in "+from+": choose a folder outside of it")
+			}
 		})
 	}
 }
