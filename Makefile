@@ -97,7 +97,7 @@ GO_TESTS  = $(GO_TEST) -p $(AT_ONCE) -tags debug -vet=off -count=1 -timeout 30m 
 RUN_TESTS = $(GO_TESTS) $(TESTFLAGS)
 
 FAULT_SEED  := $(or $(FIBERLAB_SEED),$(shell date +%s%N))
-FAULT_TESTS = FIBERLAB_SEED=$(FAULT_SEED) $(GO_TEST) -tags debug,iofaults -vet=off -count=1 -short -timeout 30m $(TESTFLAGS)
+FAULT_TESTS = FIBERLAB_SEED=$(FAULT_SEED) $(GO_TEST) -tags debug,iofaults -vet=off -count=1 -short -timeout 30m $(if $(UNDER),-exec "$(UNDER)") $(TESTFLAGS)
 
 # The checks of the switch. They run first and alone: with a switch that is wrong, all else fails too, and says less.
 SWITCH_CHECKS = '^(TestSwitch|TestReturnedBodyAborts|TestStackIsNotExecutable)$$'
