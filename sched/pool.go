@@ -55,7 +55,9 @@ func (w *Worker) canBegin() bool {
 		return false
 	}
 	o.retry = 0
-	o.told = o.told && len(o.idle) == 0 // the main fiber begins no task, so it does not end a shortage
+	if o.told && len(o.idle) > 0 { // the main fiber begins no task, so it does not end a shortage
+		o.told = false
+	}
 	return true
 }
 

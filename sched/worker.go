@@ -112,6 +112,7 @@ type local struct {
 	spun      bool                  // it has spun since it last had work
 	skipped   bool                  // the policy's seek has left tasks to a worker that was just being woken
 	localNext bool                  // a local task goes before what the policy has
+	told      bool                  // Config.Exhausted knows of the present shortage of fibers
 
 	main    *Fiber // the fiber that the thread began with
 	current *Fiber // the fiber that it runs, or is to run next
@@ -120,7 +121,6 @@ type local struct {
 	device Device // nil: none
 	round  int    // calls of pollDevice until it is polled
 
-	told       bool          // Config.Exhausted knows of the present shortage
 	retry      clock.Instant // if not 0, the worker is short: it could make no fiber, and does not try before then
 	sameThread bool          // it has had a SameThread task, which may count on the thread; see Worker.needsThread
 	polling    *time.Timer   // while it is pending, a thread of the runtime waits in the poller; see block
