@@ -129,10 +129,8 @@ void explore_test(void) { printf("half a line"); }`).Run(t.Context(), explore.Op
 	require.True(t, r.Complete)
 }
 
-// A schedule that decides more than the program does, or chooses what there is not, is of another program.
-func TestForeignSchedule(t *testing.T) {
-	t.Parallel()
-	p := built(t, `
+// failsByOnePreemption is a program that fails if the thread that it starts runs before the check.
+const failsByOnePreemption = `
 #include <explore.h>
 #include <stdatomic.h>
 static atomic_int x;
@@ -141,7 +139,12 @@ void explore_test(void) {
     int t = explore_start(other, 0);
     explore_check(x == 0, "it is 0");
     explore_join(t);
-}`)
+}`
+
+// A schedule that decides more than the program does, or chooses what there is not, is of another program.
+func TestForeignSchedule(t *testing.T) {
+	t.Parallel()
+	p := built(t, failsByOnePreemption)
 	for schedule, right := range map[string]bool{
 		"1": true, "a": true, "11": false, "1a": false, "5": false, "aaaa": false,
 	} {
@@ -279,16 +282,7 @@ void explore_test(void) { `+c.body+` }`).Run(t.Context(), explore.Options{})
 // A search that has not tried all schedules with fewer preemptions does not say that none of them fails.
 func TestFewestPreemptions(t *testing.T) {
 	t.Parallel()
-	p := built(t, `
-#include <explore.h>
-#include <stdatomic.h>
-static atomic_int x;
-static void other(void *unused) { (void)unused; x = 1; }
-void explore_test(void) {
-    int t = explore_start(other, 0);
-    explore_check(x == 0, "it is 0");
-    explore_join(t);
-}`)
+	p := built(t, failsByOnePreemption)
 	for _, all := range []bool{false, true} {
 		r, err := p.Run(t.Context(), explore.Options{All: all})
 		require.NoError(t, err)

@@ -85,8 +85,8 @@ type offloadedCall[T any] struct {
 }
 
 func offload[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	mayPark(park.Current(), nil) // before f runs: its result would be lost
 	c := &offloadedCall[T]{f: f, caller: park.Current(), self: fiber.Self()}
+	mayPark(c.caller, nil) // before f runs: its result would be lost
 	if c.caller == nil {
 		c.caller, c.self = park.Caller(), park.CallerSelf()
 	}
