@@ -57,7 +57,7 @@ func TestSystemCallsAreCounted(t *testing.T) {
 	require.NoError(t, ucontext.Close())
 }
 
-// Before Linux 5.3 ptrace does not tell which call has stopped a thread. Then the count ends with an error.
+// Before Linux 5.3 ptrace does not report the call that has stopped a thread. Then the count ends with an error.
 func TestSystemCallsOfAnOldKernel(t *testing.T) {
 	program := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call

@@ -320,7 +320,7 @@ func TestWorkersEndWithTheLastFiber(t *testing.T) {
 	}
 }
 
-// Config.Exhausted hears of a shortage once, however often fibers wait meanwhile.
+// Config.Exhausted is called once in a shortage, however often fibers wait in that time.
 func TestExhaustedIsToldOnce(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(p.String(), func(t *testing.T) {

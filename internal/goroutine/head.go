@@ -1,4 +1,4 @@
-// Package goroutine reads stack traces of the runtime: the head of the caller's, and those of all goroutines.
+// Package goroutine reads stack traces of the runtime: the head of the caller's, and whole traces of all goroutines.
 package goroutine
 
 import (

@@ -42,7 +42,7 @@ type Mutex struct {
 var _ sync.Locker = (*Mutex)(nil)
 
 // The bits of a mutex's state. mutexHeld changes at any time. The others change with mu held,
-// except those about a waiter that was woken: that waiter or the timer of revoke clears them, and
+// except those about a waiter that was woken. That waiter or the timer of revoke clears these, and
 // each caller that takes the mutex sets them.
 const (
 	mutexHeld    = 1 << iota // the mutex is held

@@ -33,11 +33,11 @@ func noFunction(i int) {
 	panic(fmt.Errorf("fibersync: parallelize: function %d: %w", i, ErrNilFunc))
 }
 
-// ParallelizeContext is Parallelize for functions that may fail. Each gets a context that is done when
-// ctx is, or when one of them has failed, panicked or called Goexit; its cause is that error, or ErrUnfinished after a
-// panic or a Goexit. A function that has not begun by then is not called. ParallelizeContext returns when all that were
-// called have returned. It returns the error of the function that failed first, or context.Cause(ctx) if
-// ctx was done before that and some were not called. Panics and Goexit are treated as by Parallelize.
+// ParallelizeContext is Parallelize for functions that may fail. Each gets a context that is done when ctx is, or when
+// one of them has failed, panicked or called Goexit. The cause is the error of that function, or ErrUnfinished after a
+// panic or a Goexit. A function that has not begun by then is not called. ParallelizeContext returns when all that
+// were called have returned. It returns the error of the function that failed first, or context.Cause(ctx) if ctx was
+// done before that and some were not called. Panics and Goexit are treated as by Parallelize.
 func ParallelizeContext(ctx context.Context, fs ...func(context.Context) error) error {
 	for i, f := range fs {
 		if f == nil {

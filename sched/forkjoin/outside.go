@@ -36,8 +36,8 @@ func (p *shared) admit() error {
 	return nil
 }
 
-// isCalled reports whether the caller is part of a task of the pool, for which Close waits: it runs on the fiber of the
-// task, perhaps in a coroutine (iter.Pull), or in a blocking call.
+// isCalled reports whether the caller is part of a task of the pool, for which Close waits. Such a caller runs on the
+// task's fiber, perhaps in a coroutine (iter.Pull), or in a blocking call.
 func (p *shared) isCalled() bool {
 	if _, called := p.strands.Load(park.CallerSelf()); called {
 		return true

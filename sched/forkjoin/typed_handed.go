@@ -159,8 +159,8 @@ func (s *Strand[A, R]) abandon(after Ticket) error {
 	return errs
 }
 
-// forget abandons what a call that has returned has not joined, and counts and reports it. It panics with the panics of
-// forks if nobody is told of them.
+// forget abandons what a call that has returned has not joined, and counts and reports it. Without Config.Forgotten it
+// panics with the panics of forks.
 func (s *Strand[A, R]) forget() {
 	if s.top.Load() == 0 {
 		return
