@@ -573,8 +573,8 @@ func TestOpenWaitsForALease(t *testing.T) {
 	eachFileUser(t, func(t *testing.T, u fileUser) {
 		name := filepath.Join(t.TempDir(), "file")
 		leased, err := lease(name)
-		defer leased.Close()
 		require.NoError(t, err)
+		defer leased.Close()
 		open := func(ctx context.Context, flag int) error {
 			f, err := fiberio.OpenFile(ctx, u.engines, name, flag, 0)
 			if err == nil {
