@@ -29,7 +29,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 		return
 	}
 	for first := true; ; first = false {
-		w.local.looking = true // again, if another worker has taken what this one has brought; see groups.ready
+		w.local.looking = true // again, if another worker has taken what this one has brought; see migration.ready
 		w.word.Look()
 		if w.hasWork(f) || w.ends() {
 			break
@@ -107,8 +107,7 @@ func (w *Worker) endSleep(found bool) {
 // A look at skipped tasks need not be on time, so the worker may leave its thread until then. The skipped worker may be
 // a goroutine that is to run on just that thread.
 func (w *Worker) sleepUntilDeadline() {
-	w.timers.watch(w)
-	until := w.timers.next()
+	until := w.timers.watch(w)
 	if w.short() {
 		until = min(until, w.local.retry) // no thread wakes it for what the policy has, or for memory
 	}

@@ -21,9 +21,18 @@ func (p *roundRobin) submit(t runnable, caller *Worker) bool {
 	return pushed
 }
 
+// ready implements migration.
+func (p *roundRobin) ready(f *Fiber, caller *Worker) {
+	if caller != nil && caller.mode == multiThreaded && caller.local.looking {
+		caller.local.looking = false // it takes one
+		p.queue.push(ofFiber(f), true)
+		return
+	}
+	p.submit(ofFiber(f), caller)
+}
+
 // These implement policy and migration by the one queue, which is the same for all workers.
 
-func (p *roundRobin) ready(f *Fiber, caller *Worker)        { p.submit(ofFiber(f), caller) }
 func (p *roundRobin) next(*Worker) (runnable, bool)         { return p.queue.pop() }
 func (p *roundRobin) nextFiber(_ *Worker, past bool) *Fiber { return p.queue.popFiber(past) }
 func (p *roundRobin) pending(*Worker) int                   { return p.queue.waiting() }

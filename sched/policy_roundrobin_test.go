@@ -72,6 +72,25 @@ func TestRoundRobinWakesAWorkerForEachThing(t *testing.T) {
 	require.True(t, other.isWoken(), "the first that sleeps has been woken for something else")
 }
 
+// A worker that looks for work runs the first fiber that it makes ready itself. For a second one it wakes another worker.
+// A bound goroutine runs none of them.
+func TestRoundRobinLookingWorkerTakesOneFiber(t *testing.T) {
+	w, f := planted(t, RoundRobin)
+	p, other := w.scheduler.policy.(*roundRobin), w.scheduler.workers[1]
+	w.local.looking = true
+	other.fallAsleep()
+	p.ready(f, w)
+	require.False(t, other.isWoken(), "it takes the fiber")
+	p.ready(f, w)
+	require.True(t, other.isWoken(), "it takes one fiber alone")
+	other.endSleep(false)
+	other.fallAsleep()
+	bound := newWorker(w.scheduler, 2, singleThreaded)
+	bound.local.looking = true
+	p.ready(f, bound)
+	require.True(t, other.isWoken(), "a bound goroutine has made it ready")
+}
+
 // A worker that takes one thing of several, or has found something of its own, wakes another for the rest.
 func TestRoundRobinPassesWakeUpsOn(t *testing.T) {
 	for _, c := range []struct {

@@ -25,9 +25,9 @@ func (t *timer) expire() bool {
 }
 
 // timers are the timers of one worker's fibers. Where fibers migrate, all multi-threaded workers have one of these in
-// common, and any of them adds, stops and expires timers. A worker that sleeps does so until the earliest deadline. If
-// workers have their timers in common and some are idle, at least one wakes at the earliest deadline; see watch. So if
-// all workers of a group compute, an idle worker of another group expires the timers.
+// common, and any of them adds, stops and expires timers. A worker that has timers alone sleeps until the earliest
+// deadline. Of workers that have their timers in common, one does, the watcher; see watch. A second one would wake in
+// vain, and be in the first one's way. If all workers of a group compute, one of another group watches.
 type timers struct {
 	wakeOne func() // wakes a worker, if any is idle, to sleep until another deadline; nil: one worker has them alone
 
@@ -38,7 +38,7 @@ type timers struct {
 	_        [2]cpu.CacheLinePad
 	earliest atomic.Int64 // the earliest deadline in the heap; changed with the lock held
 	_        [2]cpu.CacheLinePad
-	watcher  atomic.Int64 // the number plus one of a worker that sleeps until then; 0: perhaps none does
+	watcher  atomic.Int64 // the number plus one of the worker that sleeps until then, or is about to; 0: none does
 	_        [2]cpu.CacheLinePad
 }
 
@@ -57,7 +57,7 @@ func (g *timers) next() clock.Instant { return clock.Instant(g.earliest.Load()) 
 func (g *timers) add(w *Worker, t *timer) {
 	g.mu.Lock()
 	heap.Push(&g.heap, t)
-	g.update() // before w becomes the watcher: a worker that becomes it after w then sees the new deadline
+	g.update()
 	if t.position == 1 && g.wakeOne != nil {
 		g.watcher.Store(int64(w.id + 1))
 	}
@@ -103,12 +103,14 @@ func (g *timers) update() {
 	}
 }
 
-// watch says that w is about to sleep until the earliest deadline. w must read that deadline after watch has returned:
-// if a worker adds an earlier one, either w sees it, or that worker watches it.
-func (g *timers) watch(w *Worker) {
-	if g.wakeOne != nil && g.next() != clock.Never {
-		g.watcher.Store(int64(w.id + 1))
+// watch returns until when w is to sleep: the earliest deadline, or clock.Never if another worker watches that. Unless
+// w wakes soon anyway, it must be in its idle.Set: then either w sees that the watcher has left, or leave finds w.
+func (g *timers) watch(w *Worker) clock.Instant {
+	me := int64(w.id + 1)
+	if g.wakeOne != nil && g.next() != clock.Never && !g.watcher.CompareAndSwap(0, me) && g.watcher.Load() != me {
+		return clock.Never
 	}
+	return g.next() // after it became the watcher: a worker that adds an earlier one watches that
 }
 
 // leave says that w runs something now. If timers in common have no watcher but w, it wakes an idle worker to watch.

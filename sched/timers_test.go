@@ -88,7 +88,7 @@ func TestSomeWorkerWatchesTheEarliestDeadline(t *testing.T) {
 	}
 	late, early, between := &timer{deadline: 300}, &timer{deadline: 100}, &timer{deadline: 200}
 
-	g.watch(workers[0])
+	require.Equal(t, clock.Never, g.watch(workers[0]))
 	g.leave(workers[0])
 	expect(0, "there is no deadline")
 	g.add(workers[1], late)
@@ -99,8 +99,9 @@ func TestSomeWorkerWatchesTheEarliestDeadline(t *testing.T) {
 	expect(1, "the worker that has added the timer runs something else")
 	g.leave(workers[0])
 	expect(1, "the woken worker has found work before it could sleep until then")
-	g.watch(workers[1])
-	g.watch(workers[2])
+	require.EqualValues(t, 300, g.watch(workers[2]))
+	require.EqualValues(t, 300, g.watch(workers[2]), "it has woken, and sleeps again")
+	require.Equal(t, clock.Never, g.watch(workers[1]), "another worker watches")
 	g.leave(workers[1])
 	g.leave(workers[0])
 	expect(0, "another worker watches")
