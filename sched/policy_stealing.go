@@ -77,10 +77,18 @@ func (p *stealing) give(w *Worker, t runnable) bool {
 	return true
 }
 
-// giveIdle claims an idle worker, and reports whether it has given t to it. It gives nothing to caller.
+// giveIdle claims an idle worker, and reports whether it has given t to it. It gives nothing to caller. A worker that it
+// has claimed for nothing, since its queue is closed, must not sleep on: others do not see any more that it is idle.
 func (p *stealing) giveIdle(t runnable, caller *Worker) bool {
 	i := p.idle.Claim()
-	return i >= 0 && p.workers[i] != caller && p.give(p.workers[i], t)
+	if i < 0 || p.workers[i] == caller {
+		return false
+	}
+	given := p.give(p.workers[i], t)
+	if !given {
+		p.workers[i].word.Notify()
+	}
+	return given
 }
 
 // nextInRotation returns the next worker in caller's own rotation. The worker caller calls it on its thread.

@@ -98,6 +98,21 @@ func TestWorkersThatAreBeingWokenGetTheirShareAndKeepIt(t *testing.T) {
 	require.EqualValues(t, 3, own.stolen.load())
 }
 
+// A sleeper that was claimed for a task which its closed queue refused looks again, so later wake-ups find it.
+func TestClosedQueueLeavesNoSleeperUnseen(t *testing.T) {
+	s, p := idleStealing(t, 2)
+	sleeper := s.workers[1]
+	sleeper.fallAsleep()
+	p.setClosed(true)
+	require.False(t, p.submit(someTask, nil))
+	require.True(t, sleeper.isWoken(), "its mark is gone")
+	sleeper.endSleep(false)
+	sleeper.fallAsleep()
+	p.setClosed(false)
+	require.True(t, p.submit(someTask, s.workers[0]))
+	require.True(t, sleeper.isWoken())
+}
+
 // A worker whose thread does not come to run keeps nothing from others.
 func TestWorkersThatDoNotWakeAreStolenFrom(t *testing.T) {
 	s, p := idleStealing(t, 2)
