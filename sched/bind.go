@@ -85,6 +85,7 @@ func Unbind() error {
 		return deadlock
 	}
 	if err := w.detach(); err != nil {
+		w.mailbox.Open() // finished has closed it
 		return fmt.Errorf("sched: unbind of %s: %w", s.cfg.Name, err)
 	}
 	runtime.UnlockOSThread()

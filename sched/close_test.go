@@ -195,3 +195,22 @@ func TestDeviceEnqueuesWhileItIsClosed(t *testing.T) {
 	require.ErrorIs(t, <-refused, ErrClosed)
 	require.NoError(t, <-closed)
 }
+
+// A goroutine whose Unbind fails because its root holds a fiber is still bound, and still gets messages.
+func TestUnbindThatFailsLeavesTheMailboxOpen(t *testing.T) {
+	s, err := New(Config{Backend: fiber.Goroutine})
+	require.NoError(t, err)
+	require.NoError(t, s.Bind())
+	root := fiber.Current()
+	held, err := fiber.New(fiber.Config{Backend: fiber.Goroutine, Name: "held"}, func() {
+		assert.NoError(t, fiber.Current().SwitchTo(root))
+	})
+	require.NoError(t, err)
+	require.NoError(t, root.SwitchTo(held))
+	require.ErrorIs(t, Unbind(), fiber.ErrHolds)
+	require.False(t, Current().maker.mailbox.Closed())
+	require.NoError(t, root.SwitchTo(held))
+	require.NoError(t, held.Close())
+	require.NoError(t, Unbind())
+	require.NoError(t, s.Close())
+}
