@@ -19,8 +19,9 @@ type Device interface {
 	// Poll submits and collects what it can without blocking. It is called while the worker has things to run.
 	Poll()
 	// Wait submits, and blocks the thread until something can be collected, Wake is called, or limit has passed; below
-	// 0 is no limit. It collects what it can, and may also return for no reason. brief says that the wait is expected
-	// to be short. It is called when the worker has nothing to run.
+	// 0 is no limit. It collects what it can, and may also return for no reason. If it has notified a fiber or queued a
+	// task, it must return, and not block. brief says that the wait is expected to be short. It is called when the
+	// worker has nothing to run.
 	Wait(limit time.Duration, brief bool)
 	// Wake ends the Wait that is under way; if none is, the next one. Any thread may call it, even several at once and
 	// after Close, when it does nothing. It does not block.
