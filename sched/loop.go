@@ -153,7 +153,9 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 	}
 	w.poll()
 	next := w.pick(f)
-	w.timers.leave(w)
+	if next.load().state() != Idle { // an idle fiber calls leave itself, if it finds something to run
+		w.timers.leave(w)
+	}
 	return next
 }
 

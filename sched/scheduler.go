@@ -11,6 +11,7 @@ import (
 
 	"fiberlab/internal/admission"
 	"fiberlab/internal/goroutine"
+	"fiberlab/internal/idle"
 	"fiberlab/sched/park"
 )
 
@@ -22,7 +23,8 @@ type Scheduler struct {
 	cfg       Config
 	workers   []*Worker // multi-threaded, by number
 	policy    policy
-	migration migration // the policy, if under it fibers may migrate; else nil
+	migration migration   // the policy, if under it fibers may migrate; else nil
+	sets      []*idle.Set // of the workers, if fibers may migrate
 	fibers    registry
 	room      *admission.Room // of tasks that wait to begin; nil: any number may
 	closing   atomic.Bool
@@ -117,6 +119,9 @@ func newScheduler(cfg Config) *Scheduler {
 		shared := newTimers(s.wakeIdle)
 		for _, w := range s.workers {
 			w.timers = shared
+			if w.number == 0 { // each set has one
+				s.sets = append(s.sets, w.peers)
+			}
 		}
 	}
 	return s

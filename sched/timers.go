@@ -25,11 +25,11 @@ func (t *timer) expire() bool {
 }
 
 // timers are the timers of one worker's fibers. Where fibers migrate, all multi-threaded workers have one of these in
-// common, and any of them adds, stops and expires timers. A worker that has timers alone sleeps until the earliest
-// deadline. Of workers that have their timers in common, one does, the watcher; see watch. A second one would wake in
-// vain, and be in the first one's way. If all workers of a group compute, one of another group watches.
+// common, and any of them adds, stops and expires timers. A worker that shares its timers with no other sleeps
+// until the earliest deadline. Of workers that have them in common, one does, the watcher; see watch. A second one would
+// wake in vain, and be in the first one's way. If all workers of a group compute, one of another group watches.
 type timers struct {
-	wakeOne func() // wakes a worker, if any is idle, to sleep until another deadline; nil: one worker has them alone
+	wakeOne func() // wakes an idle worker, if there is one, to become the watcher; nil: they are one worker's
 
 	_    [2]cpu.CacheLinePad
 	mu   spinlock.Lock // held for moments
@@ -38,8 +38,10 @@ type timers struct {
 	_        [2]cpu.CacheLinePad
 	earliest atomic.Int64 // the earliest deadline in the heap; changed with the lock held
 	_        [2]cpu.CacheLinePad
-	watcher  atomic.Int64 // the number plus one of the worker that sleeps until then, or is about to; 0: none does
-	_        [2]cpu.CacheLinePad
+	// The number plus one of the worker that sees to the earliest deadline: it sleeps until then at most, or will call
+	// watch or leave. 0 is none. If there is no deadline, it means nothing.
+	watcher atomic.Int64
+	_       [2]cpu.CacheLinePad
 }
 
 func newTimers(wakeOne func()) *timers {
@@ -104,7 +106,8 @@ func (g *timers) update() {
 }
 
 // watch returns until when w is to sleep: the earliest deadline, or clock.Never if another worker watches that. Unless
-// w wakes soon anyway, it must be in its idle.Set: then either w sees that the watcher has left, or leave finds w.
+// w wakes soon anyway, it must be in its idle.Set. It sets its bit there, and then looks at watcher. leave clears
+// watcher, and then looks at the bits. So either w sees that the watcher has left, or leave finds w.
 func (g *timers) watch(w *Worker) clock.Instant {
 	me := int64(w.id + 1)
 	if g.wakeOne != nil && g.next() != clock.Never && !g.watcher.CompareAndSwap(0, me) && g.watcher.Load() != me {
@@ -124,14 +127,10 @@ func (g *timers) leave(w *Worker) {
 	}
 }
 
-// wakeIdle wakes a worker, if any is idle. It asks each set of workers once: the workers of a set have successive
-// numbers.
+// wakeIdle wakes a worker, if any is idle.
 func (s *Scheduler) wakeIdle() {
-	for i, w := range s.workers {
-		if i > 0 && w.peers == s.workers[i-1].peers {
-			continue
-		}
-		if w.peers.WakeOne() {
+	for _, set := range s.sets {
+		if set.WakeOne() {
 			return
 		}
 	}

@@ -139,6 +139,25 @@ func TestUnblockedFiberWatchesNoDeadline(t *testing.T) {
 	require.True(t, sleeper.isWoken(), "nor is another one known to")
 }
 
+// A fiber that sleeps again and again does so on one worker: its deadlines wake no other.
+func TestTimedWaitsWakeNoOtherWorker(t *testing.T) {
+	const sleeps = 100
+	for _, p := range []Policy{RoundRobin, Group} {
+		s, err := New(Config{Workers: 2, Policy: p})
+		require.NoError(t, err)
+		ended := make(chan struct{})
+		require.NoError(t, s.Go(func() {
+			defer close(ended)
+			for range sleeps {
+				Sleep(200 * time.Microsecond)
+			}
+		}))
+		<-ended
+		require.NoError(t, s.Close())
+		require.Less(t, s.sets[0].Sleepers.Load(), uint64(sleeps/2), p)
+	}
+}
+
 // All groups have one heap, so a fiber that another group has stolen takes its timer out of it.
 func TestTimerOfAFiberThatChangesItsGroup(t *testing.T) {
 	w, f := plantedWith(
