@@ -72,8 +72,8 @@ func TestRoundRobinWakesAWorkerForEachThing(t *testing.T) {
 	require.True(t, other.isWoken(), "the first that sleeps has been woken for something else")
 }
 
-// A worker that looks for work runs the first fiber that it makes ready itself. For a second one it wakes another worker.
-// A bound goroutine runs none of them.
+// A worker that looks for work runs the first fiber that it makes ready itself. For a second one it wakes another
+// worker. A bound goroutine runs none of them.
 func TestRoundRobinLookingWorkerTakesOneFiber(t *testing.T) {
 	w, f := planted(t, RoundRobin)
 	p, other := w.scheduler.policy.(*roundRobin), w.scheduler.workers[1]

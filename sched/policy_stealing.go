@@ -77,8 +77,8 @@ func (p *stealing) give(w *Worker, t runnable) bool {
 	return true
 }
 
-// giveIdle claims an idle worker, and reports whether it has given t to it. It gives nothing to caller. A worker that it
-// has claimed for nothing, since its queue is closed, must not sleep on: others do not see any more that it is idle.
+// giveIdle claims an idle worker, and reports whether it has given t to it. It gives nothing to caller. If the worker's
+// queue is closed, giveIdle wakes it for nothing: others do not see any more that it is idle.
 func (p *stealing) giveIdle(t runnable, caller *Worker) bool {
 	i := p.idle.Claim()
 	if i < 0 || p.workers[i] == caller {

@@ -26,8 +26,8 @@ func (t *timer) expire() bool {
 
 // timers are the timers of one worker's fibers. Where fibers migrate, all multi-threaded workers have one of these in
 // common, and any of them adds, stops and expires timers. A worker that shares its timers with no other sleeps
-// until the earliest deadline. Of workers that have them in common, one does, the watcher; see watch. A second one would
-// wake in vain, and be in the first one's way. If all workers of a group compute, one of another group watches.
+// until the earliest deadline. Of workers that have them in common, one does: the watcher; see watch. A second one
+// would wake in vain, and be in the way of the first. If all workers of a group compute, one of another group watches.
 type timers struct {
 	wakeOne func() // wakes an idle worker, if there is one, to become the watcher; nil: they are one worker's
 
