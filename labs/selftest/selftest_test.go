@@ -45,13 +45,13 @@ func (s Subject) thinned(o Options, seed uint64) (_ Options, solutions bool) {
 	even := (uint64(s.Lab.Number[1])+seed)%2 == 0
 	switch {
 	case native && concurrent:
-		o.Every, o.Trusting = 16, true
+		o.Every, o.Trusting = 32, true
 	case concurrent:
-		o.Every, o.Schedules = 128, fewSchedules
+		o.Every, o.Schedules = 256, fewSchedules
 	case native:
-		o.Every = 8
-	default:
 		o.Every = 16
+	default:
+		o.Every = 32
 	}
 	o.First = int(seed % uint64(o.Every))
 	return o, !concurrent || even == native
