@@ -21,7 +21,8 @@ import (
 // to its thread until Detach. On Goroutine it does not, and the root's fibers may be
 // entered from any other root that is not locked. A body or root that then locks itself to its thread,
 // or is in a callback from C, switches through a stand-in goroutine, which costs some
-// microseconds. If the root was locked before Attach, SwitchTo returns ErrLocked there.
+// microseconds. If the root was locked before Attach, Attach locks it once more until Detach, and SwitchTo returns
+// ErrLocked there.
 //
 // Attach returns ErrAttached, ErrBackend, ErrUnsupported, ErrNoMemory or, if the probes of
 // Supported lack memory, an error of package stack. The goroutine must call Detach before

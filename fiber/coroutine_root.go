@@ -25,12 +25,12 @@ type driverRoot struct {
 // attachDriverRoot makes the calling goroutine a root of the Goroutine backend.
 func attachDriverRoot() *Fiber {
 	findLocks()
-	d := &driverRoot{}
+	d := &driverRoot{locked: Locked() || !locksKnown.Load() && lockedToThread()}
+	if d.locked {
+		runtime.LockOSThread() // by this lock, its coroutines differ from other goroutines: see onBehalfOf
+	}
 	if locksKnown.Load() {
 		d.lock = threadLockOf(identity.G())
-		d.locked = d.lock.m != 0
-	} else {
-		d.locked = lockedToThread()
 	}
 	r := &runner{kind: kind{backend: Goroutine}, state: new(atomic.Uint64), driver: d}
 	d.fiber = &Fiber{name: "root goroutine", backend: Goroutine, runner: r, g: identity.G()}
@@ -41,7 +41,7 @@ func attachDriverRoot() *Fiber {
 	r.load(d.fiber, Running)
 	goroutines.insert(d.fiber.g, r)
 	if d.lock.m != 0 {
-		goroutines.insert(d.lock.m, r)
+		goroutines.insert(d.lock.m, r) // its M is a key, too, among the gs
 	}
 	r.listForDump()
 	return d.fiber
@@ -57,11 +57,15 @@ func (d *driverRoot) detach() {
 	r.co.g.Store(0)
 	r.state.Store(d.fiber.generation | uint64(Closed))
 	r.fiber.Store(nil)
+	if d.locked {
+		runtime.UnlockOSThread()
+	}
 }
 
 // onBehalfOf returns the runner on whose behalf the goroutine g, which is the caller, runs, or nil. A
-// goroutine that is in no table, but tied to the thread of a locked root, is a coroutine of iter.Pull that the
-// fiber which runs there has called.
+// goroutine that is in no table, but tied to the thread of a locked root by as many locks as the root, is a coroutine
+// of iter.Pull that the fiber which runs there has called. Another goroutine can be only if the root has unlocked
+// itself twice, and the goroutine has locked itself twice.
 func onBehalfOf(g uintptr) *runner {
 	if !locksKnown.Load() {
 		return nil
@@ -70,10 +74,11 @@ func onBehalfOf(g uintptr) *runner {
 	if m == 0 {
 		return nil
 	}
-	if root := goroutines.lookup(m); root != nil && root.driver != nil {
-		return root.driver.current
+	root := goroutines.lookup(m)
+	if root == nil || root.driver == nil || locks.countsOf(m)[0] < root.driver.lock.counts[0] {
+		return nil
 	}
-	return nil
+	return root.driver.current
 }
 
 // lockedToThread reports whether the calling goroutine is locked to its thread.

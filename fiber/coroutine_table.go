@@ -72,8 +72,9 @@ func (t *goroutineTable) insert(g uintptr, r *runner) {
 func (t *goroutineTable) remove(g uintptr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	slotOf(*t.slots.Load(), g).r.Store(nil)
-	t.live--
+	if slotOf(*t.slots.Load(), g).r.Swap(nil) != nil {
+		t.live--
+	}
 }
 
 // reserve makes sure that at least half of the slots have no key. The caller holds mu.

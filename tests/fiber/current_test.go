@@ -148,6 +148,42 @@ func TestCurrentOnTheThreadOfARootThatUnlockedItself(t *testing.T) {
 	})
 }
 
+// So does one that was locked before it attached to the goroutine backend.
+func TestCurrentOnTheThreadOfALockedRootThatUnlockedItself(t *testing.T) {
+	leaks.Check(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that the thread goes to the goroutine that is begun next
+	runtime.LockOSThread()
+	fibertest.OnRoot(t, fiber.Goroutine, func(t *testing.T, root *fiber.Fiber) {
+		home := unix.Gettid()
+		f := fibertest.New(t, fiber.Goroutine, "f", func() {})
+		runtime.UnlockOSThread()
+		require.ErrorIs(t, root.SwitchTo(f), fiber.ErrLocked)
+		runtime.UnlockOSThread() // as often as it is locked
+		requirePlain := func() {
+			assert.Nil(t, fiber.Current())
+			assert.False(t, root.IsCurrent())
+			assert.ErrorIs(t, root.SwitchTo(f), fiber.ErrNoFiber)
+			other, err := fiber.Attach(fiber.Goroutine)
+			if assert.NoError(t, err) {
+				assert.Same(t, other, fiber.Current())
+				assert.NoError(t, other.Detach())
+			}
+		}
+		came := make(chan bool)
+		for there := false; !there; there = <-came {
+			go func() {
+				cbody.CallGo(requirePlain)
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+				requirePlain()
+				came <- unix.Gettid() == home
+			}()
+		}
+		require.Same(t, root, fiber.Current())
+		require.NoError(t, f.Close())
+	})
+}
+
 func TestCurrentInNestedCallback(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
