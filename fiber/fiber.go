@@ -210,19 +210,16 @@ func (f *Fiber) leaveRunner() (*runner, error) {
 	r := f.runner
 	for {
 		word := r.state.Load()
-		if word&^stateMask != f.generation {
+		state := State(word & stateMask)
+		switch {
+		case word&^stateMask != f.generation || state == Closed:
 			return nil, &Error{"close", f.name, ErrClosed}
-		}
-		if f.isRoot() {
+		case f.isRoot():
 			return nil, &Error{"close", f.name, ErrRoot}
-		}
-		switch State(word & stateMask) {
-		case Running:
+		case state == Running:
 			return nil, &Error{"close", f.name, ErrRunning}
-		case Suspended, moving:
+		case state == Suspended || state == moving:
 			return nil, &Error{"close", f.name, ErrSuspended}
-		case Closed:
-			return nil, &Error{"close", f.name, ErrClosed}
 		}
 		if r.state.CompareAndSwap(word, f.generation|uint64(Closed)) {
 			r.fiber.Store(nil)

@@ -38,6 +38,16 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// A root that is detached is closed, and no longer a root.
+func TestCloseDetachedRoot(t *testing.T) {
+	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
+		root, err := fiber.Attach(b)
+		require.NoError(t, err)
+		require.NoError(t, root.Detach())
+		requireError(t, root.Close(), fiber.ErrClosed, "close", root.Name())
+	})
+}
+
 // Fibers that are never entered cost no identity and may be closed from any
 // goroutine.
 func TestCloseElsewhere(t *testing.T) {
