@@ -127,6 +127,31 @@ func init() {
 		fmt.Println("ok")
 	}
 
+	children["no addresses"] = func(string) {
+		tb := childTB{}
+		var old, now unix.Rlimit
+		require.NoError(tb, unix.Getrlimit(unix.RLIMIT_AS, &old))
+		limit := unix.Rlimit{Cur: 1, Max: old.Max}
+		if err := unix.Setrlimit(unix.RLIMIT_AS, &limit); err != nil {
+			tb.Skip("RLIMIT_AS cannot be set: ", err)
+		}
+		_, errAuto := stack.NewPool(stack.Options{})
+		_, errMadvise := stack.NewPool(stack.Options{Guard: stack.GuardMadvise})
+		errLimit := unix.Getrlimit(unix.RLIMIT_AS, &now)
+		require.NoError(tb, unix.Setrlimit(unix.RLIMIT_AS, &old))
+		require.NoError(tb, errLimit)
+		if now.Cur != limit.Cur {
+			tb.Skip("RLIMIT_AS cannot be set (emulated process)")
+		}
+		require.ErrorIs(tb, errAuto, stack.ErrExhausted)
+		require.ErrorIs(tb, errMadvise, stack.ErrExhausted)
+
+		p := newPool(tb, stack.Options{})
+		fmt.Println(p.Stats().Guard)
+		requireClosed(tb, p)
+		fmt.Println("ok")
+	}
+
 	children["address space"] = func(arg string) {
 		tb := childTB{}
 		const room, reserve = 1 << 30, 256 << 20
@@ -174,6 +199,14 @@ func TestMappingsExhausted(t *testing.T) { runChildOK(t, "mappings", "") }
 
 // Where others used up the mappings, the kernel's refusal becomes the error.
 func TestMappingsExhaustedByOthers(t *testing.T) { runChildOK(t, "kernel mappings", "") }
+
+// Which guards work is found out once there are addresses, if there were none at first.
+func TestNoAddressesForProbe(t *testing.T) {
+	p := newPool(t, stack.Options{})
+	out, err := runChild(t, "no addresses", "")
+	require.NoError(t, err, out)
+	require.Equal(t, p.Stats().Guard.String()+"\nok", strings.TrimSpace(out))
+}
 
 // All the addresses a limit leaves are used, however large the next slab would
 // have been.

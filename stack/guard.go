@@ -41,19 +41,20 @@ const madvGuardInstall = 102
 // resolve returns the kind to use for a request, never GuardAuto.
 func (g Guard) resolve() (Guard, error) {
 	switch g {
-	case GuardAuto:
-		if madviseGuards() {
+	case GuardAuto, GuardMadvise:
+		works, err := madviseGuards()
+		switch {
+		case err != nil:
+			return g, err
+		case works:
 			return GuardMadvise, nil
+		case g == GuardAuto:
+			return GuardMprotect, nil
 		}
-		return GuardMprotect, nil
-	case GuardMadvise:
-		if !madviseGuards() {
-			return g, fmt.Errorf(
-				"%w: MADV_GUARD_INSTALL needs Linux 6.13 and memory that is not locked: use GuardAuto or GuardMprotect",
-				ErrGuard,
-			)
-		}
-		return g, nil
+		return g, fmt.Errorf(
+			"%w: MADV_GUARD_INSTALL needs Linux 6.13 and memory that is not locked: use GuardAuto or GuardMprotect",
+			ErrGuard,
+		)
 	case GuardMprotect:
 		return g, nil
 	}

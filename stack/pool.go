@@ -27,7 +27,7 @@ type Pool struct {
 	spare  *slab   // a slab with nothing held, kept so that one stack coming and going maps nothing
 }
 
-// NewPool returns an empty pool. It maps nothing. The error is ErrSize or ErrGuard.
+// NewPool returns an empty pool. It maps nothing. The error is ErrSize, ErrGuard or ErrExhausted.
 func NewPool(o Options) (*Pool, error) {
 	size, err := o.Usable()
 	if err != nil {
