@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"sync"
 	"unsafe"
@@ -61,10 +62,7 @@ func lendAll(n C.int64_t) error {
 		if err != nil {
 			return err
 		}
-		if err := root.SwitchTo(f); err != nil {
-			return err
-		}
-		return f.Close()
+		return errors.Join(root.SwitchTo(f), f.Close())
 	})
 }
 
