@@ -48,7 +48,7 @@ var (
 	ErrRoot      = errors.New("it is a root fiber: end it with Detach")
 	ErrNoBody    = errors.New("the body is nil: give the fiber a function")
 	ErrStackSize = errors.New("bad stack size")
-	ErrNoMemory  = errors.New("no memory for the context: close fibers that are finished")
+	ErrNoMemory  = errors.New("no memory for the context: close fibers that are finished, then call fiber.Drain")
 )
 
 // Error says which operation failed on which fiber, and why.

@@ -35,7 +35,7 @@ enum fiberlab_error {
     FIBERLAB_FINISHED,     /* the target's body has returned */
     FIBERLAB_CLOSED,       /* the target was closed */
     FIBERLAB_FOREIGN_ROOT, /* the target is the root fiber of another thread */
-    FIBERLAB_NO_MEMORY,    /* the target's context could not be allocated */
+    FIBERLAB_NO_MEMORY,    /* no memory to save the calling root's context */
 };
 
 /* Returns the fiber that runs on the calling thread, or NULL when the thread has none.
