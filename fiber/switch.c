@@ -66,8 +66,7 @@ static void arrive(fiberlab_fiber *self) {
     fiberlab_fiber *departed = thread->departed;
     announce_arrive(self, departed);
     thread->departed = NULL;
-    if (departed)
-        __atomic_store_n(&departed->state, thread->departed_state, __ATOMIC_RELEASE);
+    __atomic_store_n(&departed->state, thread->departed_state, __ATOMIC_RELEASE);
 }
 
 /* Makes self, whose stack served another fiber, begin as on a fresh one. */
