@@ -109,7 +109,7 @@ func (b *Buffers) collect() {
 	}
 	for number := b.back.Swap(None); number != None; {
 		following := b.next[number].Load()
-		b.held.Add(1) // give undoes it
+		b.held.Add(1) // Give undoes it
 		b.Give(number)
 		number = following
 	}

@@ -56,9 +56,8 @@ func (a *Operation) Await(e *Engine, op Entry, memory []byte, end Ending) (Compl
 		return Completion{}, err
 	}
 	if fiber != nil && !e.Mine() { // its own scheduler does not see the engine
-		elsewhere := &fiber.Shared().BlockingCalls
-		elsewhere.Add(1)
-		defer elsewhere.Add(-1)
+		fiber.Shared().BlockingCalls.Add(1)
+		defer fiber.Shared().BlockingCalls.Add(-1)
 	}
 	op.Addr = uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
 	a.Entry, a.Ending = op, false
@@ -104,9 +103,8 @@ func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
 		return err
 	}
 	if fiber != nil && !e.Mine() {
-		elsewhere := &fiber.Shared().BlockingCalls
-		elsewhere.Add(1)
-		defer elsewhere.Add(-1)
+		fiber.Shared().BlockingCalls.Add(1)
+		defer fiber.Shared().BlockingCalls.Add(-1)
 	}
 	e.running.Add(1)
 	defer e.waited()
@@ -214,9 +212,8 @@ func (e *Engine) Do(op Entry, memory []byte) (Completion, error) {
 // time: the fiber's scheduler does not see what the others wait for, and must not report a deadlock.
 func Unseen(wait func()) {
 	if fiber, ok := park.Current().(park.Scheduled); ok {
-		elsewhere := &fiber.Shared().BlockingCalls
-		elsewhere.Add(1)
-		defer elsewhere.Add(-1)
+		fiber.Shared().BlockingCalls.Add(1)
+		defer fiber.Shared().BlockingCalls.Add(-1)
 	}
 	wait()
 }
