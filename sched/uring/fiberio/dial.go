@@ -3,6 +3,7 @@ package fiberio
 import (
 	"context"
 	"net"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -155,6 +156,8 @@ func netAddr(sa unix.Sockaddr, err error) net.Addr {
 		zone := ""
 		if i, err := net.InterfaceByIndex(int(sa.ZoneId)); err == nil {
 			zone = i.Name
+		} else if sa.ZoneId > 0 {
+			zone = strconv.Itoa(int(sa.ZoneId))
 		}
 		return &net.TCPAddr{IP: sa.Addr[:], Port: sa.Port, Zone: zone}
 	case *unix.SockaddrUnix:

@@ -78,3 +78,9 @@ func TestDialIsNoBlockingCall(t *testing.T) {
 	close(over)
 	require.NoError(t, errors.Join(err, s.Close(), engines.Close(), l.Close()))
 }
+
+// A zone whose interface package net cannot find is the number of the interface.
+func TestZoneWithoutAName(t *testing.T) {
+	address := netAddr(&unix.SockaddrInet6{Addr: [16]byte{0: 0xFE, 1: 0x80, 15: 1}, Port: 80, ZoneId: 1 << 30}, nil)
+	require.Equal(t, "[fe80::1%1073741824]:80", address.String())
+}
