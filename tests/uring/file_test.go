@@ -718,6 +718,24 @@ func TestFS(t *testing.T) {
 	})
 }
 
+// FS opens and reads the files that it stats and lists, even if its directory has ".." behind a symbolic link.
+func TestFSBehindALink(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		dir := t.TempDir()
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "d/e"), 0o700))
+		require.NoError(t, os.Symlink("d/e", filepath.Join(dir, "link")))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "d/file"), []byte("right"), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), []byte("wrong"), 0o600))
+		u.run(func() {
+			files := fiberio.FS(u.engines, dir+"/link/..")
+			text, err := fs.ReadFile(files, "file")
+			assert.NoError(t, err)
+			assert.Equal(t, "right", string(text))
+			assert.NoError(t, fstest.TestFS(files, "file"))
+		})
+	})
+}
+
 // An engine that has room for one request at a time reads all files.
 func TestReadFilesWithLittleRoom(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -112,7 +111,7 @@ func (t tree) Open(name string) (fs.File, error) {
 	if t.dir == "" || !fs.ValidPath(name) {
 		return t.plain.Open(name) // returns why not
 	}
-	f, err := Open(context.Background(), t.engines, filepath.Join(t.dir, name))
+	f, err := Open(context.Background(), t.engines, t.dir+"/"+name)
 	if err != nil {
 		return nil, named(err, name) // not a nil *File
 	}
@@ -128,7 +127,7 @@ func (t tree) ReadFile(name string) ([]byte, error) {
 	if t.dir == "" || !fs.ValidPath(name) {
 		return fs.ReadFile(t.plain, name) // returns why not
 	}
-	data, err := ReadFile(context.Background(), t.engines, filepath.Join(t.dir, name))
+	data, err := ReadFile(context.Background(), t.engines, t.dir+"/"+name)
 	return data, named(err, name)
 }
 
