@@ -35,7 +35,7 @@ func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 	to, _ := w.(*Conn)
 	var p pipe
 	defer p.close()
-	for err == nil {
+	for ended := false; err == nil && !ended; {
 		var written int64
 		spliced := false
 		if to.ok() && c.inbox.streams.Load() {
@@ -43,21 +43,21 @@ func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 		}
 		if !spliced {
 			p.close() // it is empty, and what follows may wait
-			written, err = c.writePiece(w)
+			written, ended, err = c.writePiece(w)
 		}
 		n += written
-	}
-	if err == io.EOF {
-		err = nil
 	}
 	return n, err
 }
 
-// writePiece writes to w what one read brings, or returns io.EOF. While w blocks, other calls may read or close c.
-func (c *Conn) writePiece(w io.Writer) (int64, error) {
+// writePiece writes to w what one read brings. ended reports that the peer has sent all: then nothing is written. While
+// w blocks, other calls may read or close c.
+func (c *Conn) writePiece(w io.Writer) (written int64, ended bool, err error) {
 	l, err := c.receiveLoan()
-	if err != nil {
-		return 0, c.readError(err)
+	if err = c.readError(err); err == io.EOF {
+		return 0, true, nil
+	} else if err != nil {
+		return 0, false, err
 	}
 	defer l.end()
 	b := l.bytes()
@@ -65,7 +65,7 @@ func (c *Conn) writePiece(w io.Writer) (int64, error) {
 	if err == nil && n < len(b) {
 		err = io.ErrShortWrite
 	}
-	return int64(n), err
+	return int64(n), false, err
 }
 
 // loan is what one read has brought, in memory that is borrowed until end: a piece of the inbox, or the first n bytes
@@ -199,7 +199,7 @@ func (c *Conn) spliceTo(to *Conn, p *pipe) (n int64, err error, ok bool) {
 }
 
 // receivePipe is receive into an empty pipe, which it closes while it waits. It locks the side that reads. The error is
-// EINVAL if the inbox has bytes or has ended, or if c does not stream: the caller then copies.
+// EINVAL if the inbox has bytes, c does not stream, or the peer has sent all: the caller then copies.
 func (c *Conn) receivePipe(p *pipe) (n int, err error) {
 	s := &c.d.reading
 	if err := s.lock(); err != nil {
@@ -221,7 +221,7 @@ func (c *Conn) receivePipe(p *pipe) (n int, err error) {
 			received(nil)
 			return n, nil
 		case err == nil:
-			return 0, io.EOF
+			return 0, syscall.EINVAL
 		case err != unix.EAGAIN:
 			return 0, err
 		}

@@ -238,3 +238,25 @@ func TestCopyWithoutPipes(t *testing.T) {
 		})
 	})
 }
+
+// endsEarly is a Writer that takes nothing and returns io.EOF.
+type endsEarly struct{}
+
+func (endsEarly) Write([]byte) (int, error) { return 0, io.EOF }
+
+// WriteTo returns the error of its Writer, even if that is io.EOF: only the end of what the peer sends is no error.
+func TestWriteToReturnsEOFOfTheWriter(t *testing.T) {
+	uringtest.EachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+		for _, size := range []int{5, 100_000} {
+			c, peer := dialled(t, engines)
+			writes(t, peer, filled(size))
+			run(func() {
+				n, err := io.Copy(endsEarly{}, c)
+				require.Equal(t, io.EOF, err)
+				require.Zero(t, n)
+			})
+			require.NoError(t, c.Close())
+		}
+		allBuffersFree(t, engines)
+	})
+}
