@@ -58,13 +58,13 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL
 	}
+	if len(p) == 0 && !c.d.isClosing() {
+		return 0, nil
+	}
 	if err := c.d.reading.lock(); err != nil {
 		return 0, c.failed("read", err)
 	}
 	defer c.d.reading.unlock()
-	if len(p) == 0 {
-		return 0, nil
-	}
 	n, err := c.receive(p)
 	return n, c.readError(err)
 }
@@ -233,8 +233,8 @@ const largeSend = 16 << 10
 // send waits until the kernel has taken all of p. The caller has locked c.d.writing. send returns how many bytes the
 // kernel has taken. If they are fewer than len(p), the error says why.
 func (c *Conn) send(p []byte) (sent int, err error) {
-	if len(p) == 0 {
-		return 0, nil
+	if len(p) == 0 { // does not block; the kernel refuses a connection that CloseWrite or the peer has ended
+		return 0, unix.Send(c.d.fd, nil, unix.MSG_NOSIGNAL)
 	}
 	sending(p)
 	sent, err = c.d.writing.try(unix.SYS_SENDTO, p, len(p) >= largeSend || c.inbox.streams.Load())

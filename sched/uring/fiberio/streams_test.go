@@ -260,3 +260,25 @@ func TestWriteToReturnsEOFOfTheWriter(t *testing.T) {
 		allBuffersFree(t, engines)
 	})
 }
+
+// Calls of length zero fail and succeed as in package net.
+func TestZeroLengthCalls(t *testing.T) {
+	uringtest.EachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+		c, _ := dialled(t, engines)
+		run(func() {
+			_, err := c.Write(nil)
+			require.NoError(t, err)
+			require.NoError(t, c.SetReadDeadline(time.Now().Add(-time.Second)))
+			_, err = c.Read(nil)
+			require.NoError(t, err)
+			require.NoError(t, c.CloseWrite())
+			_, err = c.Write(nil)
+			require.ErrorIs(t, err, unix.EPIPE)
+			require.NoError(t, c.Close())
+			_, err = c.Read(nil)
+			require.ErrorIs(t, err, net.ErrClosed)
+			_, err = c.Write(nil)
+			require.ErrorIs(t, err, net.ErrClosed)
+		})
+	})
+}
