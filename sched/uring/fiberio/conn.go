@@ -46,7 +46,7 @@ func newConn(engines *uring.Engines, fd int, local, remote net.Addr) *Conn {
 	c.d.init(engines, fd)
 	c.d.connected = true
 	c.inbox = newInbox(c)
-	c.d.closes, c.d.closed = func() { c.inbox.halt(true) }, c.inbox.empty
+	c.d.closes, c.d.closed = c.inbox.close, c.inbox.empty
 	return c
 }
 
@@ -102,9 +102,10 @@ func (c *Conn) writeError(err error) error {
 }
 
 // Close implements net.Conn. Calls that wait, later calls and a second Close return net.ErrClosed. If a call or request
-// still uses the descriptor, Close shuts the connection down, in other processes too, unless SetLinger has set 0. It
-// blocks its caller, a fiber but not its thread, until the kernel is done with the descriptor, see SetLinger. In a
-// fiber that must not block, Close may return sched.ErrInWait: then the last use closes the descriptor.
+// still uses the descriptor, Close shuts the connection down, in other processes too, unless SetLinger has set 0. If
+// Close finds bytes that no Read has taken, a peer by TCP gets a reset. Close blocks its caller, a fiber but not its
+// thread, until the kernel is done with the descriptor, see SetLinger. In a fiber that must not block, Close may return
+// sched.ErrInWait: then the last use closes the descriptor.
 func (c *Conn) Close() error {
 	if !c.ok() {
 		return syscall.EINVAL
@@ -191,11 +192,8 @@ func (c *Conn) receive(p []byte) (int, error) {
 	if !ok {
 		n, err = c.receiveOnce(p)
 	}
-	if err != nil {
-		return 0, err
-	}
 	received(p[:n])
-	return n, nil
+	return n, err
 }
 
 // receiveOnce is receive without the inbox, which must have no request under way.
@@ -287,15 +285,12 @@ var errRaw = fault.Of(errors.ErrUnsupported, "the engine reads and writes: use t
 // sends them later. 0: the kernel drops them, and the peer's calls fail. More: Close waits for the peer, at most that
 // many seconds, and blocks its caller, a fiber but not its thread.
 func (c *Conn) SetLinger(seconds int) error {
-	onoff := int32(1)
+	l := unix.Linger{Onoff: 1, Linger: int32(max(seconds, 0))}
 	if seconds < 0 {
-		onoff = 0
+		l.Onoff = 0
 	}
 	return c.control("set", "setsockopt", func(fd int) error {
-		return unix.SetsockoptLinger(
-			fd, unix.SOL_SOCKET, unix.SO_LINGER,
-			&unix.Linger{Onoff: onoff, Linger: int32(max(seconds, 0))},
-		)
+		return unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &l)
 	})
 }
 

@@ -60,10 +60,7 @@ func newInbox(c *Conn) *inbox {
 // receive waits for bytes to come, if there are none, and puts them into p. See await for the rest.
 func (in *inbox) receive(p []byte) (n int, err error, ok bool) {
 	err, ok = in.await(len(p))
-	if err != nil || !ok {
-		return 0, err, ok
-	}
-	return in.take(p), nil, true
+	return in.take(p), err, ok // after an error, or without ok, there is nothing to take
 }
 
 // await waits until the caller, the user of the side that reads, has a piece. room is how many bytes the caller has
@@ -114,16 +111,11 @@ func (in *inbox) take(p []byte) (n int) {
 		n += moved
 		in.at += moved
 		if moved == len(b) {
-			in.giveFirst()
+			p := in.takeFirst()
+			p.give()
 		}
 	}
 	return n
-}
-
-// giveFirst gives the reader's first piece back.
-func (in *inbox) giveFirst() {
-	p := in.takeFirst()
-	p.give()
 }
 
 // takeFirst takes the reader's first piece, of which there must be one.
@@ -250,6 +242,19 @@ func (in *inbox) halt(off bool) {
 	in.stop.Entry, in.stop.Ending = uring.Entry{Op: uring.OpCancel}, true
 	if in.engine.Submit(in.stop) != nil { // the engine has ended, and the request with it
 		in.stopped(uring.Completion{})
+	}
+}
+
+// close is halt for good. If it finds unread bytes, close(2) sends a reset, as it does for unread bytes in the socket.
+func (in *inbox) close() {
+	in.halt(true)
+	if reader := &in.conn.d.reading.use; reader.TryLock() { // else a Read is under way
+		in.mu.Lock()
+		if in.read.count+in.arrived.count > 0 {
+			_ = syscall.SetsockoptLinger(in.conn.d.fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
+		}
+		in.mu.Unlock()
+		reader.Unlock()
 	}
 }
 

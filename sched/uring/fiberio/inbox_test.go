@@ -14,6 +14,7 @@ import (
 	"fiberlab/sched/uring/uringtest"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // hang is how long a test waits for what should come at once.
@@ -157,6 +158,42 @@ func TestCloseGivesBuffersBack(t *testing.T) {
 		require.NoError(t, c.Close())
 		allBuffersFree(t, engines)
 	})
+}
+
+// Close resets a connection with bytes that no Read has taken, as in package net, wherever the bytes lie.
+func TestCloseWithUnreadBytesResets(t *testing.T) {
+	uringtest.EachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+		for _, reads := range []int{1, 5} { // of the first five bytes; the second five arrive afterwards
+			c, peer := dialled(t, engines)
+			_, err := peer.Write([]byte("first"))
+			require.NoError(t, err)
+			run(func() {
+				n, err := io.ReadFull(c, make([]byte, reads))
+				require.NoError(t, err)
+				require.Equal(t, reads, n)
+			})
+			if reads == 5 {
+				_, err = peer.Write([]byte("other"))
+				require.NoError(t, err)
+				require.Eventually(t, func() bool { return unread(c) }, hang, time.Millisecond)
+			}
+			require.NoError(t, c.Close())
+			_, err = peer.Read(make([]byte, 1))
+			require.ErrorIs(t, err, unix.ECONNRESET)
+		}
+		allBuffersFree(t, engines)
+	})
+}
+
+// unread reports whether bytes that no Read has taken lie where they are received to: in the inbox, or in the socket.
+func unread(c *Conn) bool {
+	c.inbox.mu.Lock()
+	defer c.inbox.mu.Unlock()
+	if c.inbox.open {
+		return c.inbox.arrived.count > 0
+	}
+	n, err := unix.IoctlGetInt(c.d.fd, unix.TIOCINQ)
+	return err == nil && n > 0
 }
 
 // Close and deadlines end a reader whose request is under way; after the latter the bytes that come are there for the
