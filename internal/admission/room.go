@@ -5,10 +5,10 @@
 // Any thread takes places, under a small lock. Few threads free them, at each task that begins, and only count that:
 // see [Room.AddCount]. The room adds the counts up when it has no place left.
 //
-// A place that becomes free while callers wait is not handed on at once: to resume a caller for each place would cost a
-// switch or a wake-up a task. A thread hands places on when it has counted a batch, and when it has nothing else to do.
-// A timer does so every millisecond; it runs only while callers wait. So no wake-up is lost: a caller that a
-// thread has overlooked gets its place from the timer.
+// A place that becomes free while callers wait is not handed on at once: to resume a caller for each place would cost
+// one switch or wake-up per task. A thread hands places on when it has counted a batch, and when it has nothing else to
+// do. A timer does so every millisecond; it runs only while callers wait. So no wake-up is lost: a caller that a thread
+// has overlooked gets its place from the timer.
 package admission
 
 import (
@@ -67,7 +67,7 @@ const (
 
 const (
 	lookEvery    = time.Millisecond // how often the timer looks for free places
-	lostAfter    = time.Second      // a timer that is this far from due will not run
+	lostAfter    = time.Second      // a timer that is this far from due is taken for lost
 	largestBatch = 4096
 )
 
@@ -244,7 +244,7 @@ func (r *Room) setTimer() {
 // tick is what the timer does: it hands free places on, and sets the timer again if callers still wait.
 func (r *Room) tick() {
 	if int64(clock.Now()) < r.due.Load() {
-		return // another timer is set
+		return // due is when a later timer runs
 	}
 	r.due.Swap(0)
 	r.handOn(0)

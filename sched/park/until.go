@@ -82,9 +82,9 @@ func (u Until) earliest() time.Time {
 	return u.Deadline
 }
 
-// overdueInterval is how long a wait parks at a time when a context's deadline has passed and the
-// context is not done yet. Contexts announce their end by an Unpark; this serves contexts of
-// foreign types, which do not.
+// overdueInterval is how long a wait parks at a time when a context's deadline has passed and the context is not done
+// yet. The end of a context comes by an Unpark if its Done channel is closed. This serves contexts that do not close
+// it.
 const overdueInterval = 10 * time.Millisecond
 
 // alarmAfter returns when to check u again after alarm.
