@@ -79,11 +79,15 @@ func systemCalls(s Session) (float64, error) {
 	if failed := C.counter_end(&c, &calls[0]); failed != 0 {
 		return 0, fmt.Errorf("ptrace: %w", syscall.Errno(failed))
 	}
-	return max(0, perOperation(float64(calls[0]), float64(calls[1]), runs[0], runs[1])), err
+	perOp, err := perOperation(float64(calls[0]), float64(calls[1]), runs[0], runs[1], err)
+	return max(0, perOp), err
 }
 
-func perOperation(ofFew, ofMany float64, few, many Sample) float64 {
-	return (ofMany - ofFew) / float64(many.Operations-few.Operations)
+func perOperation(ofFew, ofMany float64, few, many Sample, err error) (float64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return (ofMany - ofFew) / float64(many.Operations-few.Operations), nil
 }
 
 // instructions are those that a processor has executed outside of the kernel.
@@ -98,16 +102,13 @@ func events(s Session, kind unix.PerfEventAttr, n int) (float64, error) {
 	kind.Size = uint32(unsafe.Sizeof(kind))
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", processOf(s)))
 	var counters []*os.File
-	defer func() {
-		for _, c := range counters {
-			_ = c.Close()
-		}
-	}()
 	for _, thread := range threads {
 		id, _ := strconv.Atoi(filepath.Base(thread))
 		fd, err := unix.PerfEventOpen(&kind, id, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		if err == nil {
-			counters = append(counters, os.NewFile(uintptr(fd), "perf"))
+			c := os.NewFile(uintptr(fd), "perf")
+			defer c.Close()
+			counters = append(counters, c)
 		} else if !errors.Is(err, unix.ESRCH) { // else the thread has ended
 			return 0, fmt.Errorf("perf_event_open: %w", err)
 		}
@@ -125,5 +126,6 @@ func events(s Session, kind unix.PerfEventAttr, n int) (float64, error) {
 	few, err1 := s.Run(n)
 	middle := read()
 	many, err2 := s.Run(2 * n)
-	return perOperation(middle-start, read()-middle, few, many), errors.Join(err, err1, err2)
+	ofMany := read() - middle // adds to err, if it fails
+	return perOperation(middle-start, ofMany, few, many, errors.Join(err, err1, err2))
 }

@@ -20,7 +20,7 @@ type Future[T any] struct {
 	result[T]
 	pool    *shared
 	task    func(*Pool) (T, error) // nil once it has begun
-	by      atomic.Uintptr         // the strand's number that runs it
+	by      atomic.Uintptr         // the number of the strand that runs it
 	fate    atomic.Uint32          // live, fetched or dropped
 	discard atomic.Pointer[func(T)]
 	note    *note // nil: Config.Forgotten is not set

@@ -53,8 +53,8 @@ const (
 
 // sorter is one call of a sort. Its elements go from list to buffer and back, once for each merge.
 //
-// A merge reads one of the two and writes the other. What it has read stays whole until it is over. So, whatever call
-// of cmp does not return, the elements are all in one place, and are brought back to list before the call ends.
+// A merge reads one of the two and writes the other. What it has read stays whole until it is over. So, if a call
+// of cmp panics, all elements are still in one place, and are brought back to list before the call ends.
 type sorter[E any] struct {
 	*outcome
 	list, buffer []E
@@ -66,7 +66,7 @@ type sorter[E any] struct {
 func sortList[E any](o *outcome, p *Pool, s []E, cmp func(a, b E) int, stable bool) {
 	sorter := sorter[E]{outcome: o, list: s, cmp: cmp, least: sortLeast, stable: stable}
 	if !stable {
-		sorter.least = max(sortLeast, len(s)/sortParts)
+		sorter.least = max(sortLeast, (len(s)+sortParts-1)/sortParts)
 	}
 	onStrand(o, p, func(p *Pool) bool {
 		if len(s) > sorter.least || stable && len(s) > sortedRuns {

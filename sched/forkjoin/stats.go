@@ -8,7 +8,7 @@ type Stats struct {
 	Helped    uint64 // tasks that a caller of Get has run itself
 	Handed    uint64 // forks that a thief has taken under Heartbeat, or that were published before their strand parked
 	Drainers  uint64 // drainers that have begun
-	NotJoined uint64 // forks of a Func that were dropped, since its call has returned without joining them
+	NotJoined uint64 // forks of a Func that were not joined when its call returned
 	Live      int    // futures that have been neither fetched nor dropped
 }
 
