@@ -74,6 +74,7 @@ func Set() []Submission {
 	return []Submission{
 		// Before it runs.
 		{Name: "constructor", Native: `has a constructor \(section \.init_array\): nothing may run before main`},
+		{Name: "early", Native: `defines __tsan_init, by which a C program begins: not allowed here`},
 		{Name: "preinit", Native: `has a constructor \(section \.preinit_array\): nothing may run before main`},
 		{Name: "ifunc", Native: `chosen is chosen when the program starts \(ifunc\): not allowed here`},
 		{Name: "include", Native: `hostile\.c:\d+: includes .*/02/context\.c: hand in your own files`},

@@ -151,6 +151,18 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
+// The constructor by which a C compiler calls __tsan_init is allowed. No other file may define that name.
+func TestConstructorOfTwoFiles(t *testing.T) {
+	_, err := build(t, machine.Native(), map[string]string{
+		"answer.c": "extern void __tsan_init(void);\nvoid *const init = (void *)__tsan_init;\n" +
+			"__attribute__((constructor)) static void early(void) { }\nint answer(void) { return 42; }\n",
+		"init.c": "void __tsan_init(void) { }\n",
+	}, "abort")
+	var failed *sandbox.BuildError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, "init.c: defines __tsan_init, by which a C program begins: not allowed here", failed.Error())
+}
+
 // manyNames is a source that defines so many names.
 func manyNames(n int) string {
 	var source strings.Builder

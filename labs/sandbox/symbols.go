@@ -180,7 +180,7 @@ func isDefinition(s elf.Symbol) bool {
 
 // isStart is whether a name belongs to the start of a C program, before main.
 func isStart(name string) bool {
-	return name == "main" || name == "_start" || name == "_init" || name == "_fini" ||
+	return name == "main" || name == "_start" || name == "_init" || name == "_fini" || name == "__tsan_init" ||
 		strings.HasPrefix(name, "__libc_") ||
 		strings.HasPrefix(name, "_dl_")
 }
@@ -208,7 +208,7 @@ func isUnbidden(name string) bool {
 }
 
 // sectionsOf refuses sections by which a program would run before main, be loaded by another program, or change its own
-// code, and adds to memory what the others take. So many constructors are no reason to refuse.
+// code, and adds to memory what the others take. constructors is how many entries of .init_array are allowed.
 func sectionsOf(
 	path string, constructors uint64, memory *uint64, refuse func(format string, words ...any) error,
 ) error {
