@@ -160,8 +160,8 @@ func compile(ctx context.Context, o BuildOptions) (_ *build, _ *Built, own []str
 	if err := group.Wait(); err != nil {
 		return nil, nil, nil, err
 	}
-	for _, err := range failures[:submitted] {
-		if err != nil {
+	for i, err := range failures {
+		if err != nil && (i < submitted || !errors.As(err, new(*BuildError))) {
 			return nil, nil, nil, err
 		}
 	}
@@ -371,6 +371,10 @@ func (b *build) run(ctx context.Context, args []string) (said string, took time.
 	case unconfined != nil:
 		return "", took, unconfined
 	case errors.As(err, &exit):
+		status, _ := exit.Sys().(syscall.WaitStatus)
+		if took < BuildCPU && (status.Signal() == syscall.SIGKILL || killed.MatchString(said)) {
+			return "", took, fmt.Errorf("the compiler was killed, as when memory is short: %w: %s", err, clip(said))
+		}
 		return said, took, errCompiler
 	}
 	return said, took, err
@@ -387,6 +391,7 @@ func (o *output) Write(text []byte) (int, error) {
 
 var (
 	diagnostic = regexp.MustCompile(`^(?:[^ :]*ld: )?([^ :]+):(?:(\d+):)?(?:\d+:)? (.*)$`)
+	killed     = regexp.MustCompile(`Killed signal|terminated with signal 9|unable to execute command: Killed`)
 	temporary  = regexp.MustCompile(`^cc[A-Za-z0-9]{6}\.[so]$`)
 	complaint  = regexp.MustCompile(
 		`(?i)\berror\b|undefined reference|multiple definition|out of memory|memory exhausted|Killed`,

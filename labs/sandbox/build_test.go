@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,6 +110,36 @@ func TestManySlowFiles(t *testing.T) {
 	require.Equal(
 		t, "the compiler needs more than 1ns for all files together: hand in fewer, or shorter ones", failed.Error(),
 	)
+}
+
+// A compiler that the kernel kills for want of memory is no fault of the sources.
+func TestCompilerKilled(t *testing.T) {
+	words, err := sandbox.Compiler(machine.Native())
+	require.NoError(t, err)
+	for name, dies := range map[string]string{
+		"a part of it": "echo 'gcc: fatal error: Killed signal terminated program cc1' >&2; exit 1",
+		"all of it":    "kill -KILL $$",
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			cc, short := filepath.Join(home, "bin", "cc"), filepath.Join(home, "short")
+			require.NoError(t, os.Mkdir(filepath.Dir(cc), 0o700))
+			script := fmt.Sprintf(
+				"#!/bin/sh\ncase \"$*\" in *answer.c) [ ! -e %s ] || { %s; } ;; esac\nexec %s \"$@\"\n", short, dies,
+				strings.Join(words, " "),
+			)
+			require.NoError(t, os.WriteFile(cc, []byte(script), 0o700))
+			require.NoError(t, os.WriteFile(short, nil, 0o600))
+			t.Setenv("CC", cc)
+			sources := map[string]string{"answer.c": "int answer(void) { return 42; }\n"}
+			_, err := build(t, machine.Native(), sources)
+			require.ErrorContains(t, err, "the compiler was killed")
+			require.False(t, errors.As(err, new(*sandbox.BuildError)), "the sources get the blame: %v", err)
+			require.NoError(t, os.Remove(short))
+			_, err = build(t, machine.Native(), sources)
+			require.NoError(t, err)
+		})
+	}
 }
 
 // A compiler that is missing, or makes programs for another architecture, is one line with the remedy.
