@@ -22,8 +22,8 @@ import (
 const ItemTime = 10 * time.Second
 
 // timeOf is how long an item with that limit may take on a machine that has so many processors. load is what
-// /proc/loadavg says: the more programs share them, the later is the end, so that a fifth of limit is left for the
-// item. It is no later than after five times limit.
+// /proc/loadavg says. The time grows with the load, up to five times limit. Until then the item still gets a fifth of
+// limit in processor time.
 func timeOf(limit time.Duration, load string, processors int) time.Duration {
 	var programs float64
 	_, _ = fmt.Sscan(load, &programs)

@@ -122,7 +122,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// What is not allowed raises SIGSYS, whatever handler the program has.
+// What is not allowed raises SIGSYS, also if the program ignores it.
 func TestRefused(t *testing.T) {
 	if sandbox.Missing() != "" {
 		t.Skip(sandbox.Missing())
@@ -179,7 +179,7 @@ func TestRefusedNatively(t *testing.T) {
 			`MAP_ANONYMOUS, -1, 0);`,
 		"moved there": `char *p = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			mremap(p, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)0x1300000000);`,
-		"caught": `signal(SIGSYS, SIG_IGN); fork();`,
+		"ignored": `signal(SIGSYS, SIG_IGN); fork();`,
 	}
 	try := attempts(t, machine.Native(), bodies)
 	for name := range bodies {

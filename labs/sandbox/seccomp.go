@@ -42,7 +42,8 @@ func hasNot(arg int, mask, bad uint64) condition {
 	return condition{arg: arg, mask: mask, equal: bad, not: true}
 }
 
-// above is the half of an address that two neighbouring pages share, but for one in four billion.
+// above is the upper 32 bits of an address. away keeps mappings from beginning in the 4 GB around the command and in
+// the 4 GB below.
 const above = 0xffffffff << 32
 
 // rules are what a process with that number may do. The command that it executes lies at c; only from there may it be
