@@ -86,21 +86,29 @@ func (f *finding) refuse(format string, args ...any) error {
 	return fmt.Errorf("%s %w: %s", f.name, sandbox.ErrSubmission, fmt.Sprintf(format, args...))
 }
 
+// fault is the refusal for an error of reading. The submission is not at fault for errors of the disk.
+func (f *finding) fault(err error) error {
+	if disk := new(fs.PathError); errors.As(err, &disk) {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	return f.refuse("%v", err)
+}
+
 // add takes a file if the lab could want it. kind is what it is, empty for a plain file.
 func (f *finding) add(name, kind string, size int64, open func() (io.ReadCloser, error)) error {
-	if err := f.count(); err != nil {
-		return err
-	}
 	if name = path.Clean(strings.ToValidUTF8(name, "?")); !fs.ValidPath(name) {
 		return f.refuse("it has a file with the path %q, which leads out of it", name)
 	}
 	folder, base := path.Dir(name), path.Base(name)
-	if len(base) > longestName || strings.ContainsRune(base, 0) {
-		return f.refuse("it has a file with a name that no folder can hold")
-	}
 	hidden := func(part string) bool { return part == "__MACOSX" || part != "." && strings.HasPrefix(part, ".") }
-	if slices.ContainsFunc(strings.Split(name, "/"), hidden) || !f.lab.HandedIn(base) {
+	if slices.ContainsFunc(strings.Split(name, "/"), hidden) {
 		return nil
+	}
+	if err := f.count(); err != nil || !f.lab.HandedIn(base) {
+		return err
+	}
+	if len(base) > longestName || strings.ContainsRune(base, 0) {
+		return f.refuse("it has a source with a name of more than %d bytes, or with a zero byte", longestName)
 	}
 	if f.folders[folder] == nil {
 		f.folders[folder] = map[string]found{}
@@ -117,7 +125,9 @@ func (f *finding) add(name, kind string, size int64, open func() (io.ReadCloser,
 		err = f.refuse("%s has %d bytes (at most %d)", name, size, sandbox.MaxFileSize)
 	default:
 		if text, err = content(open); err != nil {
-			err = f.refuse("%s cannot be read: %v", name, err)
+			err = f.fault(fmt.Errorf("%s cannot be read: %w", name, err))
+		} else if len(text) > sandbox.MaxFileSize {
+			err = f.refuse("%s has more than %d bytes", name, sandbox.MaxFileSize)
 		}
 	}
 	f.folders[folder][base] = found{text, err}
@@ -127,18 +137,14 @@ func (f *finding) add(name, kind string, size int64, open func() (io.ReadCloser,
 	return nil
 }
 
-// content reads a file that may be longer than it says.
+// content reads a file that may be longer than it says: at most one byte more than may be taken.
 func content(open func() (io.ReadCloser, error)) ([]byte, error) {
 	r, err := open()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	text, err := io.ReadAll(io.LimitReader(r, sandbox.MaxFileSize+1))
-	if err == nil && len(text) > sandbox.MaxFileSize {
-		err = fmt.Errorf("it has more than %d bytes", sandbox.MaxFileSize)
-	}
-	return text, err
+	return io.ReadAll(io.LimitReader(r, sandbox.MaxFileSize+1))
 }
 
 // choose returns the files of the folder that the submission is.
@@ -194,7 +200,7 @@ func (f *finding) folder(ctx context.Context, at string) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			return f.refuse("%v", err)
+			return f.fault(err)
 		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
 		case d.IsDir():
@@ -202,7 +208,7 @@ func (f *finding) folder(ctx context.Context, at string) error {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return f.refuse("%v", err)
+			return f.fault(err)
 		}
 		return f.add(name, kindOf(d.Type()), info.Size(), func() (io.ReadCloser, error) { return openSame(root, name, info) })
 	})
@@ -224,7 +230,7 @@ func openSame(root *os.Root, name string, info fs.FileInfo) (io.ReadCloser, erro
 	}
 	now, err := file.Stat()
 	if err == nil && !os.SameFile(info, now) {
-		err = errors.New("it was replaced meanwhile")
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("it was replaced meanwhile")}
 	}
 	if err != nil {
 		file.Close()
@@ -274,7 +280,7 @@ func (f *finding) archive(ctx context.Context, at string) error {
 	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
 		unpacked, err := gzip.NewReader(file)
 		if err != nil {
-			return f.refuse("%v", err)
+			return f.fault(err)
 		}
 		return f.tar(ctx, unpacked)
 	case bytes.HasPrefix(head, []byte("BZh")):
@@ -288,7 +294,7 @@ func (f *finding) archive(ctx context.Context, at string) error {
 func (f *finding) zip(ctx context.Context, file io.ReaderAt, size int64) error {
 	archive, err := zip.NewReader(file, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
-		return f.refuse("%v", err)
+		return f.fault(err)
 	}
 	for _, member := range archive.File {
 		if ctx.Err() != nil {
@@ -320,7 +326,7 @@ func (f *finding) tar(ctx context.Context, stream io.Reader) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
-			return f.refuse("%v", err)
+			return f.fault(err)
 		}
 		kind := kindOf(head.FileInfo().Mode().Type())
 		switch head.Typeflag {

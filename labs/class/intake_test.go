@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -134,7 +135,11 @@ func TestArchives(t *testing.T) {
 				}
 			})...), "its sources have more than 16 MB",
 		},
-		"a long name":      {makeTar(t, member{name: strings.Repeat("x", 201) + ".S"}), "a name that no folder can hold"},
+		"a long name":                 {makeTar(t, member{name: strings.Repeat("x", 201) + ".S"}), "a name of more than 200 bytes"},
+		"a long name of another file": {makeTar(t, swap, member{name: strings.Repeat("x", 201) + ".txt"}), "swap.S"},
+		"a working tree of git": {
+			makeZip(t, append(slices.Repeat([]member{{name: ".git/x"}}, mostEntries), swap)...), "swap.S",
+		},
 		"nothing":          {nil, "neither a zip file nor a tar file"},
 		"no file of a lab": {makeZip(t, member{name: "notes.txt"}), "no file for lab 02 on amd64"},
 		"a broken zip":     {[]byte("PK\x03\x04"), "zip: not a valid zip file"},
@@ -189,6 +194,28 @@ func TestFolders(t *testing.T) {
 		require.NoError(t, c.make(dir))
 		taken(t, dir, name, c.want)
 	}
+}
+
+// What cannot be read of a folder is not the submission's fault.
+func TestUnreadable(t *testing.T) {
+	lab, err := catalogue.Find("02")
+	require.NoError(t, err)
+	f := finding{name: "alice", lab: lab, arch: machine.AMD64, folders: map[string]map[string]found{}}
+	disk := &fs.PathError{Op: "read", Path: "swap.S", Err: syscall.EIO}
+	require.NoError(t, f.add("swap.S", "", 1, func() (io.ReadCloser, error) { return nil, disk }))
+	_, err = f.choose()
+	require.ErrorIs(t, err, syscall.EIO)
+	require.NotErrorIs(t, err, sandbox.ErrSubmission)
+
+	if os.Getuid() == 0 {
+		t.Skip("root reads all folders")
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(dir+"/swap.S", nil, 0o600))
+	require.NoError(t, os.Mkdir(dir+"/closed", 0))
+	_, err = read(t.Context(), dir, lab, machine.AMD64)
+	require.ErrorIs(t, err, fs.ErrPermission)
+	require.NotErrorIs(t, err, sandbox.ErrSubmission)
 }
 
 // Of a bare repository the last commit counts. Its settings, hooks and alternates do not.
