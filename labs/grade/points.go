@@ -116,7 +116,7 @@ func (l *Lab) Weighed(p *Points) (*Lab, error) {
 }
 
 // Cost returns how many days late a submission is that was handed in at that time, and how many of its points that
-// costs.
+// costs, rounded down.
 func (l Late) Cost(at time.Time, points int) (days, lost int) {
 	if l.Due.IsZero() || !at.After(l.Due.Add(time.Duration(l.Grace))) {
 		return 0, 0
@@ -127,7 +127,7 @@ func (l Late) Cost(at time.Time, points int) (days, lost int) {
 	if most == 0 {
 		most = 100
 	}
-	return days, (points*min(days*l.PerDay, most) + 50) / 100
+	return days, points * min(days*l.PerDay, most) / 100
 }
 
 // PointsText is a points.toml for the lab on some architecture, with what may stand in it and the lab's own points.

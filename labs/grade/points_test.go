@@ -90,12 +90,14 @@ func TestLate(t *testing.T) {
 	require.NoError(t, err)
 	due := time.Date(2030, 1, 31, 22, 59, 0, 0, time.UTC)
 	for after, want := range map[time.Duration][2]int{
-		-time.Hour: {0, 0}, 15 * time.Minute: {0, 0}, 16 * time.Minute: {1, 9}, 24 * time.Hour: {1, 9},
+		-time.Hour: {0, 0}, 15 * time.Minute: {0, 0}, 16 * time.Minute: {1, 8}, 24 * time.Hour: {1, 8},
 		25 * time.Hour: {2, 17}, 100 * time.Hour: {5, 21},
 	} {
 		days, lost := p.Late.Cost(due.Add(after), 85)
 		require.Equal(t, want, [2]int{days, lost}, after)
 	}
+	_, most := grade.Late{Due: due, PerDay: 50, Most: 50}.Cost(due.Add(time.Hour), 11)
+	require.Equal(t, 5, most, "not more than half")
 	days, lost := grade.Late{}.Cost(due, 85)
 	require.Equal(t, [2]int{}, [2]int{days, lost})
 }
