@@ -210,7 +210,7 @@ func (f *finding) folder(ctx context.Context, at string) error {
 		if err != nil {
 			return f.fault(err)
 		}
-		return f.add(name, kindOf(d.Type()), info.Size(), func() (io.ReadCloser, error) { return openSame(root, name, info) })
+		return f.add(name, sandbox.KindOf(d.Type()), info.Size(), func() (io.ReadCloser, error) { return openSame(root, name, info) })
 	})
 }
 
@@ -237,18 +237,6 @@ func openSame(root *os.Root, name string, info fs.FileInfo) (io.ReadCloser, erro
 		return nil, err
 	}
 	return file, nil
-}
-
-func kindOf(mode fs.FileMode) string {
-	switch {
-	case mode.IsRegular():
-		return ""
-	case mode&fs.ModeSymlink != 0:
-		return "symbolic link"
-	case mode&fs.ModeNamedPipe != 0:
-		return "pipe"
-	}
-	return "special file"
 }
 
 // archive looks through a zip or tar file.
@@ -304,7 +292,7 @@ func (f *finding) zip(ctx context.Context, file io.ReaderAt, size int64) error {
 		if member.Mode().IsDir() || strings.HasSuffix(name, "/") {
 			err = f.count()
 		} else {
-			err = f.add(name, kindOf(member.Mode().Type()), int64(min(member.UncompressedSize64, 1<<62)), member.Open)
+			err = f.add(name, sandbox.KindOf(member.Mode().Type()), int64(min(member.UncompressedSize64, 1<<62)), member.Open)
 		}
 		if err != nil {
 			return err
@@ -328,7 +316,7 @@ func (f *finding) tar(ctx context.Context, stream io.Reader) error {
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
 			return f.fault(err)
 		}
-		kind := kindOf(head.FileInfo().Mode().Type())
+		kind := sandbox.KindOf(head.FileInfo().Mode().Type())
 		switch head.Typeflag {
 		case tar.TypeXGlobalHeader:
 			continue
@@ -455,7 +443,7 @@ func (f *finding) copyRepository(ctx context.Context, at, to string) error {
 		case d.IsDir():
 			return os.MkdirAll(filepath.Join(to, name), 0o700)
 		case !d.Type().IsRegular():
-			return f.refuse("%s is a %s, not a plain file", name, kindOf(d.Type()))
+			return f.refuse("%s is a %s, not a plain file", name, sandbox.KindOf(d.Type()))
 		}
 		info, err := d.Info()
 		if err != nil {

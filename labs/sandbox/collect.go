@@ -61,7 +61,7 @@ func collect(from, to string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s %w: it is a %s, not a plain file", name, ErrSubmission, kindOf(info.Mode()))
+		return fmt.Errorf("%s %w: it is a %s, not a plain file", name, ErrSubmission, KindOf(info.Mode()))
 	}
 	if info.Size() > MaxFileSize {
 		return fmt.Errorf("%s %w: it has %d bytes (at most %d)", name, ErrSubmission, info.Size(), MaxFileSize)
@@ -80,8 +80,11 @@ func collect(from, to string) error {
 	return os.WriteFile(to, text, 0o600)
 }
 
-func kindOf(m fs.FileMode) string {
+// KindOf says what a file is that is not a folder. It is empty for a plain file.
+func KindOf(m fs.FileMode) string {
 	switch {
+	case m.IsRegular():
+		return ""
 	case m&fs.ModeSymlink != 0:
 		return "symbolic link"
 	case m&fs.ModeNamedPipe != 0:
