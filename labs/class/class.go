@@ -68,12 +68,14 @@ type Record struct {
 // settings are what the run that began a folder of results was told. Another run that differs would mix two
 // examinations.
 type settings struct {
-	Dir    string         `json:"dir"` // with the submissions: its absolute path, without links
-	Lab    string         `json:"lab"`
-	Arch   string         `json:"arch"`
-	Seed   uint64         `json:"seed"`
-	Points map[string]int `json:"points"` // by the item
-	Grader string         `json:"grader"` // the digest of the program, and of the lab if it is a teacher's own
+	Dir      string         `json:"dir"` // with the submissions: its absolute path, without links
+	Lab      string         `json:"lab"`
+	Arch     string         `json:"arch"`
+	Seed     uint64         `json:"seed"`
+	Points   map[string]int `json:"points"`   // by the item
+	Compiler string         `json:"compiler"` // its command and version
+	Emulator string         `json:"emulator"` // its command
+	Grader   string         `json:"grader"`   // the digest of the program, and of the lab if it is a teacher's own
 }
 
 // archives are the endings of archives. Not all can be read: the others get a report that says what to do.
@@ -225,7 +227,14 @@ func (o Options) settle() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	want := settings{Dir: o.Dir, Lab: o.Lab.Number, Arch: o.Arch.Name, Points: map[string]int{}, Grader: grader}
+	compiler, err := sandbox.CompilerVersion(o.Arch)
+	if err != nil {
+		return 0, err
+	}
+	want := settings{
+		Dir: o.Dir, Lab: o.Lab.Number, Arch: o.Arch.Name, Points: map[string]int{}, Compiler: compiler,
+		Emulator: strings.Join(o.Emulator, " "), Grader: grader,
+	}
 	for _, item := range o.Lab.ItemsOn(o.Arch) {
 		want.Points[item.Name] = item.Points
 	}
@@ -242,8 +251,8 @@ func (o Options) settle() (uint64, error) {
 		}
 		if a, b := encode(want), encode(have); !bytes.Equal(a, b) {
 			return 0, fmt.Errorf(
-				"%s was begun with another folder of submissions, lab, architecture, seed, points or build of the grader "+
-					"(settings.json): choose another folder for --out", o.Out,
+				"%s was begun with another folder of submissions, lab, architecture, seed, points, compiler, "+
+					"emulator or build of the grader (settings.json): choose another folder for --out", o.Out,
 			)
 		}
 		return want.Seed, nil

@@ -144,8 +144,15 @@ func TestGrade(t *testing.T) {
 	require.NoError(t, held.Close())
 	seed = 8
 	_, err = Grade(t.Context(), o)
-	require.ErrorContains(t, err, "was begun with another folder of submissions, lab, architecture, seed, points or build")
+	require.ErrorContains(t, err, "was begun with another folder of submissions, lab, architecture, seed, points, compiler")
 	seed = 7
+	compiler, err := sandbox.Compiler(o.Arch)
+	require.NoError(t, err)
+	t.Run("another compiler", func(t *testing.T) {
+		t.Setenv("CC", strings.Join(compiler, " ")+" -O1")
+		_, err := Grade(t.Context(), o)
+		require.ErrorContains(t, err, "was begun with another")
+	})
 	o.Dir = t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(o.Dir, "alice"), 0o700))
 	_, err = Grade(t.Context(), o)

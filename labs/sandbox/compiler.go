@@ -24,9 +24,19 @@ func Compiler(a *machine.Arch) ([]string, error) {
 	return slices.Clone(c.words), nil
 }
 
+// CompilerVersion returns the command that Compiler returns, and the first line of what it says of its version.
+func CompilerVersion(a *machine.Arch) (string, error) {
+	c, err := compilerFor(a)
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(c.words, " ") + ": " + c.version, nil
+}
+
 // compiler is a C compiler and what it needs to see.
 type compiler struct {
 	words   []string
+	version string   // the first line of what it says
 	clang   bool     // its assembler is its own, which does not tell what files it includes
 	headers []string // the system's folders of headers
 	folders []string // all folders that it reads, those included
@@ -72,6 +82,7 @@ func compilerFor(a *machine.Arch) (*compiler, error) {
 		return nil, err
 	}
 	c.clang = strings.Contains(version, "clang")
+	c.version, _, _ = strings.Cut(version, "\n")
 	if err := c.explore(path, a); err != nil {
 		return nil, err
 	}
