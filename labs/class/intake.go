@@ -365,25 +365,43 @@ func (f *finding) repository(ctx context.Context, at string) (err error) {
 	if err := f.copyRepository(ctx, at, copied); err != nil {
 		return err
 	}
+	command := func(args ...string) *exec.Cmd {
+		argv := sandbox.Tool(append([]string{git, "--git-dir=" + copied}, args...), []string{copied})
+		c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		c.Env = []string{
+			"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + copied, "GIT_CONFIG_NOSYSTEM=1",
+			"GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
+		}
+		c.Dir = copied
+		c.WaitDelay = time.Second
+		return c
+	}
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	argv := sandbox.Tool([]string{git, "--git-dir=" + copied, "archive", "--format=tar", "HEAD"}, []string{copied})
-	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	c.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + copied, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
-		"GIT_ATTR_NOSYSTEM=1",
+	runtime.LockOSThread() // git ends with the thread that starts it
+	defer runtime.UnlockOSThread()
+	commit := "HEAD"
+	if command("rev-parse", "--quiet", "--verify", "HEAD").Run() != nil { // the server chose HEAD, not the student
+		list, err := command("for-each-ref", "--format=%(refname)", "refs/heads").Output()
+		branches := strings.Fields(string(list))
+		if err == nil && len(branches) > 1 {
+			return fmt.Errorf(
+				"%s: HEAD names no commit, and there are %d branches: name one by git symbolic-ref HEAD refs/heads/BRANCH",
+				f.name, len(branches),
+			)
+		}
+		if len(branches) == 1 {
+			commit = branches[0]
+		}
 	}
-	c.Dir = copied
-	c.WaitDelay = time.Second
+	c := command("archive", "--format=tar", commit)
 	var said strings.Builder
 	c.Stderr = &said
 	out, err := c.StdoutPipe()
 	if err != nil {
 		return err
 	}
-	runtime.LockOSThread() // git ends with the thread that starts it
-	defer runtime.UnlockOSThread()
 	if err := c.Start(); err != nil {
 		return err
 	}

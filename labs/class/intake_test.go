@@ -225,7 +225,7 @@ func TestRepositories(t *testing.T) {
 		t.Skip("no git")
 	}
 	work := t.TempDir()
-	bare, ran := filepath.Join(work, "alice.git"), filepath.Join(work, "ran")
+	bare := filepath.Join(work, "alice.git")
 	git := func(args ...string) {
 		c := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
 		c.Dir = work
@@ -236,19 +236,27 @@ func TestRepositories(t *testing.T) {
 	commit := func(format string) {
 		git("init", "-q", "--object-format="+format, format)
 		require.NoError(t, os.WriteFile(filepath.Join(work, format, "swap.S"), []byte("swap"), 0o600))
+		attributes := filepath.Join(work, format, ".gitattributes")
+		require.NoError(t, os.WriteFile(attributes, []byte("swap.S filter=own"), 0o600))
 		git("-C", format, "add", ".")
 		git("-C", format, "commit", "-q", "-m", "swap")
 	}
 	commit("sha1")
 	git("clone", "-q", "--bare", "sha1", bare)
+	git("--git-dir="+bare, "symbolic-ref", "HEAD", "refs/heads/unborn")
+	taken(t, bare, "one branch that HEAD does not name", "swap.S")
+	lab, err := catalogue.Find("02")
+	require.NoError(t, err)
+	git("--git-dir="+bare, "fetch", "-q", "sha1", "HEAD:refs/heads/other")
+	_, err = read(t.Context(), bare, lab, machine.AMD64)
+	require.ErrorContains(t, err, "alice.git: HEAD names no commit, and there are 2 branches: name one by git symbolic-ref")
+	require.NotErrorIs(t, err, sandbox.ErrSubmission, "the server chose HEAD")
+	git("--git-dir="+bare, "symbolic-ref", "HEAD", "refs/heads/other")
 	file, err := os.OpenFile(filepath.Join(bare, "config"), os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
-	_, err = fmt.Fprintf(
-		file, "[core]\n fsmonitor = touch %s\n[tar \"tar\"]\n command = touch %[1]s\n[include]\n path = /etc/passwd\n", ran,
-	)
+	_, err = file.WriteString("[filter \"own\"]\n smudge = false\n required = true\n[include]\n path = /etc/passwd\n")
 	require.NoError(t, errors.Join(err, file.Close()))
 	taken(t, bare, "a repository", "swap.S")
-	require.NoFileExists(t, ran)
 
 	commit("sha256")
 	taken(t, filepath.Join(work, "sha256", ".git"), "a repository with long names of objects", "swap.S")
@@ -261,8 +269,6 @@ func TestRepositories(t *testing.T) {
 	t.Setenv("PATH", filepath.Dir(elsewhere))
 	taken(t, bare, "git in a folder of its own", "swap.S")
 	require.NoError(t, os.WriteFile(elsewhere, []byte("#!/missing\n"), 0o700))
-	lab, err := catalogue.Find("02")
-	require.NoError(t, err)
 	_, err = read(t.Context(), bare, lab, machine.AMD64)
 	require.ErrorContains(t, err, "alice.git: git does not run confined: sandbox: "+elsewhere+": no such file")
 	require.NotErrorIs(t, err, sandbox.ErrSubmission, "git is at fault, not the submission")
