@@ -210,7 +210,8 @@ func (f *finding) folder(ctx context.Context, at string) error {
 		if err != nil {
 			return f.fault(err)
 		}
-		return f.add(name, sandbox.KindOf(d.Type()), info.Size(), func() (io.ReadCloser, error) { return openSame(root, name, info) })
+		open := func() (io.ReadCloser, error) { return openSame(root, name, info) }
+		return f.add(name, sandbox.KindOf(d.Type()), info.Size(), open)
 	})
 }
 
@@ -292,7 +293,8 @@ func (f *finding) zip(ctx context.Context, file io.ReaderAt, size int64) error {
 		if member.Mode().IsDir() || strings.HasSuffix(name, "/") {
 			err = f.count()
 		} else {
-			err = f.add(name, sandbox.KindOf(member.Mode().Type()), int64(min(member.UncompressedSize64, 1<<62)), member.Open)
+			size := int64(min(member.UncompressedSize64, 1<<62))
+			err = f.add(name, sandbox.KindOf(member.Mode().Type()), size, member.Open)
 		}
 		if err != nil {
 			return err
@@ -387,7 +389,7 @@ func (f *finding) repository(ctx context.Context, at string) (err error) {
 		branches := strings.Fields(string(list))
 		if err == nil && len(branches) > 1 {
 			return fmt.Errorf(
-				"%s: HEAD names no commit, and there are %d branches: name one by git symbolic-ref HEAD refs/heads/BRANCH",
+				"%s: HEAD names no commit, and it has %d branches: name one by git symbolic-ref HEAD refs/heads/BRANCH",
 				f.name, len(branches),
 			)
 		}
