@@ -133,8 +133,10 @@ func addBenchFlags(c *cobra.Command, o *options) {
 	// These checks come before cobra's, whose messages name no remedy.
 	c.PreRunE = func(*cobra.Command, []string) error {
 		const noTable, one = "without the table there is nothing to sample", "one form is printed"
+		const fixed = "a given number of samples takes the time that it takes"
 		if err := errors.Join(notBoth(c, "json", "csv", one), notBoth(c, "json", "benchstat", one),
 			notBoth(c, "csv", "benchstat", one), notBoth(c, "quick", "rounds", "both say how many samples to take"),
+			notBoth(c, "time", "quick", fixed), notBoth(c, "time", "rounds", fixed),
 			notBoth(c, "no-table", "quick", noTable), notBoth(c, "no-table", "rounds", noTable)); err != nil {
 			return err
 		}

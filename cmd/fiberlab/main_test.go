@@ -198,6 +198,10 @@ func TestExitCodes(t *testing.T) {
 			[]string{"bench", "--quick", "--rounds", "9"}, exitUsage,
 			"--quick and --rounds: both say how many samples to take: leave one out",
 		},
+		"time and rounds": {
+			[]string{"bench", "--time", "9s", "--rounds", "9"}, exitUsage,
+			"--time and --rounds: a given number of samples takes the time that it takes: leave one out",
+		},
 		"table and no table": {
 			[]string{"run", "--no-table", "--quick"}, exitUsage,
 			"--no-table and --quick: without the table there is nothing to sample: leave one out",
