@@ -144,7 +144,8 @@ func TestGrade(t *testing.T) {
 	require.NoError(t, held.Close())
 	seed = 8
 	_, err = Grade(t.Context(), o)
-	require.ErrorContains(t, err, "was begun with another folder of submissions, lab, architecture, seed, points")
+	require.ErrorContains(t, err, "was begun with another folder of submissions, lab, architecture, seed, points, "+
+		"compiler, emulator or build")
 	seed = 7
 	compiler, err := sandbox.Compiler(o.Arch)
 	require.NoError(t, err)
