@@ -62,10 +62,10 @@ func (d *driverRoot) detach() {
 	}
 }
 
-// onBehalfOf returns the runner on whose behalf the goroutine g, which is the caller, runs, or nil. A
-// goroutine that is in no table, but tied to the thread of a locked root by as many locks as the root, is a coroutine
-// of iter.Pull that the fiber which runs there has called. Another goroutine can be only if the root has unlocked
-// itself twice, and the goroutine has locked itself twice.
+// onBehalfOf returns the runner on whose behalf the goroutine g, which is the caller, runs, or nil. A goroutine that
+// is in no table may be tied to the thread of a locked root by as many locks as the root. Then it is a coroutine of
+// iter.Pull that the fiber which runs there has called. Another goroutine can be only if the root has unlocked itself
+// twice, and the goroutine has locked itself twice.
 func onBehalfOf(g uintptr) *runner {
 	if !locksKnown.Load() {
 		return nil

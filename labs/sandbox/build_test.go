@@ -112,7 +112,7 @@ func TestManySlowFiles(t *testing.T) {
 	)
 }
 
-// A compiler that the kernel kills for want of memory is no fault of the sources.
+// A compiler that the kernel kills because memory is short is no fault of the sources.
 func TestCompilerKilled(t *testing.T) {
 	words, err := sandbox.Compiler(machine.Native())
 	require.NoError(t, err)

@@ -69,8 +69,8 @@ func (o *outcome) unless(returned *bool) {
 }
 
 // onStrand calls f, which does the work of the call, with the pool as the caller's strand sees it. It panics as Join
-// does if f panics, in a Join or outside of any. If the pool is closed, or the context of the call is done before a
-// worker is free, it does not call f, and fails the call; if that has no context, it panics.
+// does if f panics, in a Join or outside of any. It does not call f if the pool is closed, or the
+// context of the call is done before a worker is free. Then it fails the call; if that has no context, it panics.
 func onStrand[T any](o *outcome, p *Pool, f func(p *Pool) T) (v T) {
 	if p.comesFromOutside() {
 		v, err := asTask(o.ctx, p, func(p *Pool) T { return onStrand(o, p, f) })

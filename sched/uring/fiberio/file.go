@@ -34,7 +34,7 @@ type File struct {
 
 // fileKind is how a file is read and written, and who holds its position.
 //
-// The File holds the position of a file on a disk, and names an offset each time, except for a Write with O_APPEND: the
+// The File holds the position of a file on a disk, and names an offset each time. A Write with O_APPEND names none: the
 // kernel finds the end, and Write asks it for the new position. The reason is a full disk, where the kernel transfers a
 // part of a request. io_uring returns that part, but leaves the kernel's position where it was. The next request there
 // would transfer the same part again.
