@@ -57,10 +57,8 @@ func (f *Fiber) run() {
 func (w *Worker) dispatch() {
 	main := w.local.main
 	for !w.ends() {
-		to := w.pick(main)
-		w.timers.leave(w)
-		if to != main {
-			main.goIdle(w, to)
+		if next := w.pickNext(main); next != main {
+			main.goIdle(w, next)
 		}
 	}
 }
@@ -140,9 +138,9 @@ func (w *Worker) canRun() bool {
 	return !w.local.ready.Empty() || w.hasTask() && (!w.short() || w.canBegin())
 }
 
-// pickNext returns the fiber that runs after f, the calling fiber, which is blocked or called Yield. That is a ready
-// fiber, which may be f, or else an idle one for a task. If there is neither, pickNext waits for work, or returns what
-// waiter returns. If Unbind gives up, it returns the main fiber; if ends is true, pick also returns that to dispatch.
+// pickNext polls, and returns the fiber that runs after f, the calling fiber, which is blocked, called Yield, or is in
+// dispatch. That is a ready fiber, which may be f, or else an idle one for a task. If there is neither, pickNext waits
+// for work, or returns what waiter returns. If Unbind gives up, or ends is true in dispatch, it returns the main fiber.
 func (w *Worker) pickNext(f *Fiber) *Fiber {
 	w.mustRunCaller("pickNext")
 	o := &w.local
@@ -159,7 +157,7 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 	return next
 }
 
-// pick is pickNext without its poll. Its callers have polled, or leave that to waitForWork, as dispatch does.
+// pick is what pickNext does if there may be other work than ready local fibers.
 func (w *Worker) pick(f *Fiber) *Fiber {
 	o := &w.local
 	for {

@@ -53,7 +53,7 @@ func (b *budget) slept(d clock.Instant) {
 // delay is how long a worker that has run dry does not look for work, if spins have paid lately. Other processors keep
 // the cache lines that they write in that time, and the worker then finds several entries instead of one. If it looked
 // at each moment, these lines and its word would move between the processors for each entry.
-const delay = clock.Instant(600 * time.Nanosecond)
+const delay = clock.Instant(1200 * time.Nanosecond)
 
 // Delay waits for that long, awake, and returns true. It returns false at once if a spin would not pay, or would first
 // yield the processor to the thread that is to bring work.
