@@ -50,10 +50,9 @@ func (w *Worker) waitForWork(f *Fiber) {
 	}
 }
 
-// mayDelay reports whether the worker may call Word.Delay. A device must be polled, and what only this worker runs must
-// be run, without delay.
+// mayDelay reports whether the worker may call Word.Delay. What only this worker runs must be run without delay.
 func (w *Worker) mayDelay() bool {
-	return w.mode == multiThreaded && w.local.device == nil && !w.short() && !w.hasLocal() && w.peers.MayDelay()
+	return w.mode == multiThreaded && !w.short() && !w.hasLocal() && w.peers.MayDelay()
 }
 
 // spin is Word.Spin for a worker whose BeginSpin has returned true. It ends with EndSpin.
