@@ -2,6 +2,7 @@ package fibersync
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -20,7 +21,7 @@ type dagRun[T any] struct {
 	left    atomic.Int64          // nodes that have not returned
 	strands atomic.Int64          // that have not ended
 	caller  *waiter               // the last strand hands off to it, unless it is the caller's own
-	failure atomic.Pointer[error] // the first one
+	failure atomic.Pointer[error] // the first panic of a node or, if there is none, the first Goexit
 
 	list    *openCalls
 	byNode  []strand[T] // by the node with which the strand begins
@@ -69,13 +70,10 @@ func (d *DAG[T]) run(ctx context.Context, data T) error {
 	r.strands.Store(1)
 	r.lead()
 
-	left, failure := r.left.Load(), r.failure.Load()
+	left := r.left.Load()
 	r.caller.free()
 	*r = dagRun[T]{dag: d, awaits: r.awaits, byNode: r.byNode, opened: r.opened[:0]}
 	d.runs.Put(r)
-	if failure != nil {
-		panic(*failure)
-	}
 	if left > 0 {
 		return fmt.Errorf(
 			"fibersync: a run of a DAG, with %d of %d nodes not begun: %w", left, len(d.nodes), park.ContextError(ctx),
@@ -84,11 +82,16 @@ func (d *DAG[T]) run(ctx context.Context, data T) error {
 	return nil
 }
 
-// lead is the caller's strand, and after it those that it can claim. It returns when all strands have ended.
+// lead is the caller's strand, and after it those that it can claim. When all strands have ended, it returns, or panics
+// with the failure. The Goexit of a node in the caller goes on, unless a node has panicked.
 func (r *dagRun[T]) lead() {
+	goexit := true
 	defer func() {
 		if r.strands.Add(-1) > 0 {
 			_ = r.caller.await(until{})
+		}
+		if failure := r.failure.Load(); failure != nil && !(goexit && errors.Is(*failure, ErrGoexit)) {
+			panic(*failure)
 		}
 	}()
 	r.walk(r.fork(r.dag.roots))
@@ -96,6 +99,7 @@ func (r *dagRun[T]) lead() {
 		r.strands.Add(-1) // it becomes part of the caller's
 		r.walk(s.id)
 	}
+	goexit = false
 }
 
 // begin goes along a strand that a helper has claimed.
@@ -179,13 +183,18 @@ func (r *dagRun[T]) fork(nodes []NodeID) NodeID {
 	return first
 }
 
-// fail stores the panic of the node if it is the first failure. A nil value means that the node
-// called Goexit.
+// fail stores the panic or the Goexit of the node, unless one of the same kind, or a panic, is stored already. A nil
+// value means that the node called Goexit.
 func (r *dagRun[T]) fail(id NodeID, value any) {
 	err := ErrGoexit
 	if value != nil {
 		err = AsPanicError(value)
 	}
 	err = fmt.Errorf("fibersync: a run of a DAG: %s: %w", r.dag.name(id), err)
-	r.failure.CompareAndSwap(nil, &err)
+	if r.failure.CompareAndSwap(nil, &err) || value == nil {
+		return
+	}
+	if old := r.failure.Load(); errors.Is(*old, ErrGoexit) {
+		r.failure.CompareAndSwap(old, &err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ import (
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/tests/internal/check"
+	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
@@ -97,6 +99,44 @@ func TestDAGNodeThatCallsGoexit(t *testing.T) {
 		ended <- true
 	}()
 	assert.False(t, <-ended, "Run returned to a goroutine that had called Goexit")
+}
+
+// A Goexit of the caller does not hide a panic, be it of another node, before or after, or of a deferred function.
+func TestDAGGoexitHidesNoPanic(t *testing.T) {
+	leaks.Check(t)
+	for name, x := range map[string]struct {
+		nodes              int
+		exitLate, failLate bool
+	}{"before": {2, true, false}, "after": {2, false, true}, "deferred": {nodes: 1}} {
+		var caller uintptr
+		all := fibersync.NewBarrier(x.nodes)
+		var b fibersync.DAGBuilder[int]
+		for range x.nodes {
+			b.Node(func(int) {
+				all.Wait()
+				mine := fiber.Self() == caller
+				if mine && x.exitLate || !mine && x.failLate {
+					time.Sleep(5 * time.Millisecond)
+				}
+				if !mine || x.nodes == 1 {
+					defer func() { panic(errDAGNode) }()
+				}
+				if mine {
+					runtime.Goexit()
+				}
+			})
+		}
+		d, err := b.Build()
+		require.NoError(t, err)
+		failure := make(chan any, 1)
+		go func() {
+			defer func() { failure <- recover() }()
+			caller = fiber.Self()
+			d.Run(0)
+		}()
+		err, _ = (<-failure).(error)
+		assert.ErrorIs(t, err, errDAGNode, name)
+	}
 }
 
 func TestDAGBuildRefuses(t *testing.T) {
