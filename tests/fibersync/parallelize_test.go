@@ -144,4 +144,5 @@ func TestParallelizeGoexitOnGoroutines(t *testing.T) {
 	}()
 	<-ended
 	assert.False(t, returned.Load(), "the caller's own Goexit ends it")
+	assert.True(t, after.Load(), "the caller has not waited for the other function")
 }
