@@ -35,8 +35,8 @@ func fork(count int, call func(i int)) {
 	last, goexit := 0, true // the function that the caller has called last, and whether it was by Goexit that it ended
 	var first error         // of function 0
 	defer func() {
-		if last == 0 && goexit {
-			first = nil // it goes on when this returns
+		if last == 0 && goexit && errors.Is(first, ErrGoexit) {
+			first = nil // the Goexit goes on when this returns
 		}
 		if err := f.join(first, last, goexit); err != nil {
 			panic(err)
@@ -95,7 +95,7 @@ func (b *branch) begin() {
 }
 
 // join waits for all branches, and returns first and their errors, joined in the order of the functions. If goexit is
-// set, the Goexit of function last is left out.
+// set and the error of function last is ErrGoexit, it is left out.
 func (f *forked) join(first error, last int, goexit bool) error {
 	// Helpers claim the first branches first. The last ones will most likely end last, so the caller waits once.
 	for i := len(f.branches) - 1; i >= 0; i-- {
@@ -109,7 +109,7 @@ func (f *forked) join(first error, last int, goexit bool) error {
 	}
 	for i := range f.branches {
 		b := &f.branches[i]
-		if err := b.future.err; err != nil && !(goexit && b.number == last) {
+		if err := b.future.err; err != nil && !(goexit && b.number == last && errors.Is(err, ErrGoexit)) {
 			errs = append(errs, err)
 		}
 	}

@@ -146,3 +146,23 @@ func TestParallelizeGoexitOnGoroutines(t *testing.T) {
 	assert.False(t, returned.Load(), "the caller's own Goexit ends it")
 	assert.True(t, after.Load(), "the caller has not waited for the other function")
 }
+
+// A Goexit of the caller does not hide that a deferred function has panicked on its way.
+func TestParallelizeGoexitHidesNoPanic(t *testing.T) {
+	leaks.Check(t)
+	f := func() {
+		defer func() { panic(errFuture) }()
+		runtime.Goexit()
+	}
+	for _, fs := range [][]func(){{f}, {func() {}, f}} {
+		for range 20 { // the caller calls the last one, or a helper
+			value := make(chan any, 1)
+			go func() {
+				defer func() { value <- recover() }()
+				fibersync.Parallelize(fs...)
+			}()
+			err, _ := (<-value).(error)
+			assert.ErrorIs(t, err, errFuture)
+		}
+	}
+}
