@@ -72,6 +72,7 @@ func (d *DAG[T]) run(ctx context.Context, data T) error {
 
 	left := r.left.Load()
 	r.caller.free()
+	r.list.letHelperBegin()
 	*r = dagRun[T]{dag: d, awaits: r.awaits, byNode: r.byNode, opened: r.opened[:0]}
 	d.runs.Put(r)
 	if left > 0 {

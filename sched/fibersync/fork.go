@@ -2,8 +2,6 @@ package fibersync
 
 import (
 	"errors"
-	"math/rand/v2"
-	"runtime"
 
 	"fiberlab/sched/park"
 )
@@ -102,7 +100,9 @@ func (f *forked) join(first error, last int, goexit bool) error {
 		_ = f.branches[i].future.wait(until{})
 	}
 	f.call = nil // a helper that comes too late may keep f alive
-	f.letHelperBegin()
+	if f.list != nil {
+		f.list.letHelperBegin()
+	}
 	var errs []error
 	if first != nil {
 		errs = append(errs, first)
@@ -114,15 +114,4 @@ func (f *forked) join(first error, last int, goexit bool) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// mostLate is how many forks without an arena leave a helper behind that has not begun, on average, before one lets
-// goroutines run.
-const mostLate = 64
-
-// letHelperBegin keeps a goroutine that forks again and again from filling the queues of its processor with helpers.
-func (f *forked) letHelperBegin() {
-	if f.list != nil && f.list.arena == nil && rand.Uint32()%mostLate == 0 && f.list.hasHelper() {
-		runtime.Gosched()
-	}
 }

@@ -1,6 +1,9 @@
 package fibersync
 
 import (
+	"math/rand/v2"
+	"runtime"
+
 	"fiberlab/internal/debug"
 	"fiberlab/internal/spinlock"
 	"fiberlab/sched/park"
@@ -137,9 +140,20 @@ func (l *openCalls) runHelper() {
 	}
 }
 
-// hasHelper reports whether a helper that has not begun is under way.
-func (l *openCalls) hasHelper() bool {
+// mostLate is how many lists without an arena leave a helper behind that has not begun, on average, before one lets
+// goroutines run.
+const mostLate = 64
+
+// letHelperBegin keeps a goroutine that opens calls again and again from filling the queues of its processor with
+// helpers. Its caller has no call open.
+func (l *openCalls) letHelperBegin() {
+	if l.arena != nil || rand.Uint32()%mostLate != 0 {
+		return
+	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.helped
+	helped := l.helped
+	l.mu.Unlock()
+	if helped {
+		runtime.Gosched()
+	}
 }

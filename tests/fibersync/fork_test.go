@@ -213,12 +213,18 @@ func TestForksLeaveSchedulersNoQueueFilled(t *testing.T) {
 func TestForksLeaveNoGoroutines(t *testing.T) {
 	leaks.Check(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	before, most := runtime.NumGoroutine(), 0
 	f := func() {}
-	for i := range suite.Scaled(200_000, 20_000) {
-		if fibersync.Parallelize(f, f); i%16 == 0 {
-			most = max(most, runtime.NumGoroutine())
+	d := fan(t, 3, func(struct{}) {})
+	for name, fork := range map[string]func(){
+		"Parallelize": func() { fibersync.Parallelize(f, f) },
+		"DAG":         func() { d.Run(struct{}{}) },
+	} {
+		before, most := runtime.NumGoroutine(), 0
+		for i := range suite.Scaled(200_000, 20_000) {
+			if fork(); i%16 == 0 {
+				most = max(most, runtime.NumGoroutine())
+			}
 		}
+		assert.Less(t, most-before, 2000, "%s: goroutines that have not begun", name)
 	}
-	assert.Less(t, most-before, 2000, "goroutines that have not begun")
 }
