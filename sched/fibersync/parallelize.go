@@ -34,10 +34,11 @@ func noFunction(i int) {
 }
 
 // ParallelizeContext is Parallelize for functions that may fail. Each gets a context that is done when ctx is, or when
-// one of them has failed, panicked or called Goexit. The cause is the error of that function, or ErrUnfinished after a
-// panic or a Goexit. A function that has not begun by then is not called. ParallelizeContext returns when all that
-// were called have returned. It returns the error of the function that failed first, or context.Cause(ctx) if ctx was
-// done before that and some were not called. Panics and Goexit are treated as by Parallelize.
+// one of them has failed, panicked or called Goexit. The cause is the error of the first such function, or
+// ErrUnfinished after a panic or a Goexit. A function that has not begun by then is not called. ParallelizeContext
+// returns when all that were called have returned. It returns the error of the function that failed first, or
+// context.Cause(ctx) if ctx was done before that and some were not called. Panics and Goexit are treated as by
+// Parallelize.
 func ParallelizeContext(ctx context.Context, fs ...func(context.Context) error) error {
 	for i, f := range fs {
 		if f == nil {
@@ -52,8 +53,10 @@ func ParallelizeContext(ctx context.Context, fs ...func(context.Context) error) 
 		err := park.ContextError(ctx)
 		defer func() {
 			if err != nil {
-				once.Do(func() { first = err })
-				cancel(err)
+				once.Do(func() {
+					first = err
+					cancel(err)
+				})
 			}
 		}()
 		if err == nil {

@@ -3,6 +3,7 @@ package fibersync_test
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"fiberlab/sched/fibersync"
 	"fiberlab/tests/internal/crash"
 	"fiberlab/tests/internal/leaks"
+	"fiberlab/tests/internal/suite"
 )
 
 // waitForContext returns ctx's error once it is over.
@@ -89,6 +91,33 @@ func TestParallelizeContextEndsWithAGoexit(t *testing.T) {
 		assert.False(t, returned, "ParallelizeContext has returned")
 		if value != nil {
 			assert.ErrorIs(t, value.(error), fibersync.ErrGoexit)
+		}
+	}
+}
+
+// If several functions fail at once, the cause of the functions' context is the error that ParallelizeContext returns.
+func TestParallelizeContextHasOneCause(t *testing.T) {
+	leaks.Check(t)
+	for range suite.Scaled(100_000, 40_000) {
+		var of context.Context
+		var begun atomic.Int32
+		fail := func(err error) func(ctx context.Context) error {
+			return func(ctx context.Context) error {
+				begun.Add(1)
+				for tries := 1; begun.Load() < 2; tries++ { // both fail as nearly at once as two threads can
+					if tries%1000 == 0 {
+						runtime.Gosched()
+					}
+				}
+				if err == errFuture {
+					of = ctx
+				}
+				return err
+			}
+		}
+		err := fibersync.ParallelizeContext(context.Background(), fail(errFuture), fail(errCause))
+		if cause := context.Cause(of); cause != err {
+			t.Fatalf("the cause is %v, and the error %v", cause, err)
 		}
 	}
 }
