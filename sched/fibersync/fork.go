@@ -99,7 +99,6 @@ func (f *forked) join(first error, last int, goexit bool) error {
 	for i := len(f.branches) - 1; i >= 0; i-- {
 		_ = f.branches[i].future.wait(until{})
 	}
-	f.call = nil // a helper that comes too late may keep f alive
 	if f.list != nil {
 		f.list.letHelperBegin()
 	}
