@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -152,6 +153,31 @@ func TestWaitInUnlockLeavesNoWaiter(t *testing.T) {
 			queueUp(c, 1, context.Background(), func(_ int, ctx context.Context) { assert.NoError(t, wait(ctx), name) })
 			fulfil()
 			c.wait()
+		}
+	})
+}
+
+// Nor does such a fiber have anything called that it would have to wait for.
+func TestCallInUnlockCallsNothing(t *testing.T) {
+	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
+		c := &company{t: t, s: s}
+		var called atomic.Int64
+		f := func() { called.Add(1) }
+		d := fan(t, 2, func(struct{}) { f() })
+		for name, call := range map[string]func(){
+			"BlockingCall":        func() { fibersync.BlockingCall(f) },
+			"BlockingCallContext": func() { _ = fibersync.BlockingCallContext(context.Background(), f) },
+			"On":                  func() { _ = fibersync.On(s, f) },
+			"Parallelize":         func() { fibersync.Parallelize(f, f) },
+			"DAG":                 func() { d.Run(struct{}{}) },
+		} {
+			c.perform(func() {
+				me := sched.Current()
+				lock := &condLock{unlock: func() { call(); me.Notify() }}
+				check.PanicsWith(t, sched.ErrInWait, func() { sched.Current().Wait(lock, nil) })
+			})
+			c.perform(func() {}) // a task that was started has begun before
+			assert.Zero(t, called.Swap(0), name)
 		}
 	})
 }
