@@ -24,8 +24,8 @@ type openCall struct {
 //	a helper is under way    =>  it is the only one that has not begun
 //
 // A helper takes the oldest call. If more are open, it starts the next helper before it begins its call. So each
-// open call is begun at last, whatever the calls wait for, and one another among it. Of the helpers that come too late
-// and find nothing, at most one is in a queue, however many calls were taken back.
+// open call is begun in the end, even if the calls wait for one another. At most one helper that will find nothing is
+// in a queue, however many calls were taken back.
 //
 // A caller without an arena has a list for each set of calls that it opens. Its helpers are goroutines, and a goroutine
 // inherits its labels and its bubble (testing/synctest) from the goroutine that has started it. So a helper may make no

@@ -97,8 +97,8 @@ func (t *Ticket) OnCall(f func()) {
 	}
 }
 
-// Done gives the ticket back. If it has been called, the next one is called now; if not, the
-// queue will skip it: then its waits end, and no function of OnCall is started. Done does not block. Any fiber or
+// Done gives the ticket back. If it has been called, the next one is called now. If not, the queue skips it when its
+// turn comes: its waits end then, and no function of OnCall is started. Done does not block. Any fiber or
 // goroutine may call it, once: the second time it panics with an error that wraps ErrDone.
 func (t *Ticket) Done() {
 	q := t.queue
