@@ -98,8 +98,6 @@ func (b Fiber) String() string {
 // remedies are what ends a wait, by how Fiber.Call begins.
 var remedies = []struct{ call, remedy string }{
 	{"sched.(*Fiber).Wait", "make the predicate true, and notify the fiber"},
-	{"fibersync.(*Mutex).", lockRemedy},
-	{"fibersync.(*RWMutex).", lockRemedy},
 	{"fibersync.(*Channel[...]).Send", "receive from the channel, or give it capacity"},
 	{"fibersync.(*Channel[...])", "send to the channel, or close it"},
 	{"fibersync.Select", "make one of the cases possible, or call TrySelect"},
@@ -120,11 +118,14 @@ const lockRemedy = "unlock it before its holder waits"
 
 // remedy is what would end the wait, if that is known.
 func (b Fiber) remedy() string {
+	if strings.Contains(b.For, "the mutex ") { // whatever locks it: a condition does so after a signal
+		if !debug.On {
+			return lockRemedy + "; a build with -tags debug names the holder"
+		}
+		return lockRemedy
+	}
 	for _, r := range remedies {
 		if strings.HasPrefix(b.Call, r.call) {
-			if r.remedy == lockRemedy && !debug.On {
-				return lockRemedy + "; a build with -tags debug names the holder"
-			}
 			return r.remedy
 		}
 	}

@@ -209,3 +209,25 @@ func TestAbandonedCallIsNoDeadlock(t *testing.T) {
 		}
 	})
 }
+
+// What a report says of a lock ends the wait for it, though a condition locks it again, or its RLocker does.
+func TestReportOfALockThatAnotherCallLocks(t *testing.T) {
+	s, err := sched.New(sched.Config{Workers: 1, GiveUpAfter: shortLimit})
+	require.NoError(t, err)
+	var m fibersync.Mutex
+	var rw fibersync.RWMutex
+	cond := fibersync.NewCond(&m)
+	rw.Lock()
+	require.NoError(t, s.Enqueue(sched.Task{Name: "Vladimir", Func: func() { m.Lock(); cond.Wait(); m.Unlock() }}))
+	require.NoError(t, s.Enqueue(sched.Task{Name: "Pozzo", Func: func() { lockAndUnlock(rw.RLocker()) }}))
+	require.Eventually(t, func() bool { return cond.Waiting() == 1 }, schedtest.Standstill, time.Millisecond)
+	m.Lock()
+	cond.Signal()
+	err = s.Close()
+	require.ErrorIs(t, err, sched.ErrDeadlock)
+	assert.Regexp(t, `\(Vladimir\): Yielded by fibersync\.\(\*Cond\)\.Wait of the mutex .*: unlock it`, err)
+	assert.Regexp(t, `\(Pozzo\): Yielded by \S* of the mutex .*: unlock it`, err)
+	m.Unlock()
+	rw.Unlock()
+	require.NoError(t, s.Close())
+}
