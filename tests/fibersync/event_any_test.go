@@ -3,7 +3,6 @@ package fibersync_test
 import (
 	"context"
 	"math/rand/v2"
-	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -45,22 +44,6 @@ func TestEventWaitAnyTakesOne(t *testing.T) {
 		c.wait()
 		assert.False(c.t, events[0].IsSignalled())
 	})
-}
-
-// An event that kept its former waiters would need more memory for each wait.
-func TestEventWaitAnyLeavesNoTrace(t *testing.T) {
-	const waits, most = 2000, 2 << 20
-	events := newEvents(2)
-	over, cancel := context.WithCancel(context.Background())
-	cancel()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range waits {
-		_, err := fibersync.WaitAnyContext(over, events...)
-		assert.ErrorIs(t, err, context.Canceled)
-	}
-	runtime.ReadMemStats(&after)
-	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(most), "bytes for %d waits", waits)
 }
 
 // countedErr is a context that counts how often it has been asked whether it is over.
