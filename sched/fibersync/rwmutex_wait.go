@@ -33,28 +33,15 @@ func (m *RWMutex) awaitReaders(u until) error {
 		m.mu.Unlock()
 		return nil
 	}
-	w := newWaiter(nil)
-	m.waiting.push(w)
-	m.mu.Unlock()
+	w := newWaiter(&m.mu)
 	w.what = (*awaitedReaders)(m)
-	err := w.await(u)
-	if err != nil && !m.giveUp(w) {
-		err = w.await(until{}) // the last reader has taken it out, and its hand-off is under way
-	}
+	err := m.waiting.waitAs(w, &m.mu, u)
 	w.free()
-	return err
-}
-
-// giveUp takes w out of the writer's queue and lets the readers in. It reports whether w was
-// there.
-func (m *RWMutex) giveUp(w *waiter) bool {
-	m.mu.Lock()
-	if !m.waiting.remove(w) {
-		m.mu.Unlock()
-		return false
+	if err != nil {
+		m.mu.Lock()
+		m.admit()
 	}
-	m.admit()
-	return true
+	return err
 }
 
 // lastReaderLeft lets in the writer that waits for the readers to leave.
@@ -74,11 +61,8 @@ func (m *RWMutex) lastReaderLeft() {
 // admit lets all readers in, from the queue and later ones; there is no writer any
 // more. The caller holds mu; admit releases it.
 func (m *RWMutex) admit() {
+	n := uint32(m.readers.length)
 	waiting := m.readers.takeAll()
-	n := uint32(0)
-	for w := waiting; w != nil; w = w.next {
-		n++
-	}
 	for {
 		s := m.state.Load()
 		if m.state.CompareAndSwap(s, s&^(rwWriter|rwQueued)+n*rwReader) {
