@@ -97,7 +97,8 @@ func TestBarrierModel(t *testing.T) {
 				last, first := int64(0), clock.Load()
 				for me := range parties {
 					v := visits[me][phase]
-					places[v.place] = v.place < parties
+					places[v.place] = true
+					assert.Less(c.t, v.place, parties)
 					last, first = max(last, v.call), min(first, v.ret)
 				}
 				assert.Len(c.t, places, parties, "places in phase %d", phase)
