@@ -128,7 +128,7 @@ func (m *Mutex) takeOrRequeue(w *waiter, late bool) bool {
 		s := m.state.Load()
 		next := s&^mutexWokenBits | mutexQueued
 		if late || s&mutexTwice == 0 {
-			next |= mutexHandOffs * mutexHandOff
+			next = next&(mutexHandOff-1) | mutexHandOffs*mutexHandOff
 		}
 		if s&mutexHeld != 0 && m.state.CompareAndSwap(s, next) {
 			w.reset()
