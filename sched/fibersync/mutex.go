@@ -41,9 +41,9 @@ type Mutex struct {
 
 var _ sync.Locker = (*Mutex)(nil)
 
-// The bits of a mutex's state. mutexHeld changes at any time. The others change with mu held,
-// except those about a waiter that was woken. That waiter or the timer of revoke clears these, and
-// each caller that takes the mutex sets them.
+// The bits of a mutex's state. mutexHeld changes at any time. The others change with mu held, with two
+// exceptions. A caller that takes the mutex sets mutexTaken or mutexTwice if mutexWoken is set. A waiter
+// that was woken clears the three.
 const (
 	mutexHeld    = 1 << iota // the mutex is held
 	mutexQueued              // waiters are in the queue
