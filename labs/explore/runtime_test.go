@@ -60,6 +60,43 @@ void explore_test(void) {
 	}
 }
 
+// What a thread finds behind explore_yield depends on what others did before the call, and while it waited. The search
+// that leaves out equivalent schedules leaves out none of that.
+func TestYieldsCompete(t *testing.T) {
+	t.Parallel()
+	for other, outcomes := range map[string][]uint32{
+		"explore_yield(); read(&y); read(&z);":                         {0, 1, 10, 11},
+		"atomic_load(&x); explore_yield(); read(&y); read(&z);":        {0, 1, 10, 11},
+		"atomic_load(&y); atomic_load(&x); explore_yield(); read(&y);": {0, 1},
+	} {
+		p := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+atomic_int x, y, z;
+static unsigned outcome;
+__attribute__((unused)) static void read(atomic_int *object) {
+    outcome = outcome * 10 + (unsigned)atomic_load_explicit(object, memory_order_relaxed);
+}
+static void other(void *unused) { (void)unused;
+    `+other+`
+    explore_outcome(outcome);
+}
+void explore_test(void) {
+    int t = explore_start(other, 0);
+    atomic_store_explicit(&y, 1, memory_order_relaxed);
+    atomic_store_explicit(&z, 1, memory_order_relaxed);
+    explore_join(t);
+}`)
+		for _, o := range []explore.Options{{Preemptions: 100}, {All: true}} {
+			r, err := p.Run(t.Context(), o)
+			require.NoError(t, err)
+			require.Nil(t, r.Fault)
+			require.True(t, r.Complete)
+			require.Equal(t, outcomes, r.Outcomes, other)
+		}
+	}
+}
+
 // A program chooses by itself, between steps and before the first one of a thread.
 func TestChoices(t *testing.T) {
 	t.Parallel()

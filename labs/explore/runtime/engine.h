@@ -268,6 +268,8 @@ struct decision {
     uint8_t chosen;
     bool of_thread;
     uint8_t tried;        /* threads whose continuations were all tried here */
+    bool ends;            /* the chosen thread does, behind its step */
+    uint8_t ended;        /* threads of `tried` that do */
     uint8_t alternatives; /* how many there are */
     candidates threads;
 };
@@ -301,6 +303,7 @@ struct engine {
     int preemptions;
     unsigned stops;  /* threads that stopped, and never go on */
     uint8_t asleep;  /* threads whose next step was tried from an equivalent state */
+    uint8_t ends;    /* of these, and perhaps of others: those that end behind that step */
     uint8_t ready;   /* threads that are READY until they have done their next step */
     uint8_t waiting; /* threads that others make ready or not: thread_readiness says it */
     bool preempted;  /* by the choice before the next step */
@@ -310,6 +313,7 @@ struct engine {
     vclock sc_hb;           /* what happened before some seq_cst fence */
     vclock sc_cause;        /* of all seq_cst events */
     vclock sc_fences_cause; /* of all seq_cst fences */
+    vclock looks_cause;     /* of all calls of explore_yield, and of all waits in them */
     struct fault fault;
     int outcome;
 
@@ -495,6 +499,9 @@ OWN struct thread *search_thread(struct thread *current);
 OWN unsigned search_value(unsigned n, uint32_t allowed);
 /* Chooses one of n values for the program itself. */
 OWN unsigned search_choice(unsigned n);
+/* Say that the running thread calls explore_yield, or ends, behind its last step. */
+OWN void search_looks(void);
+OWN void search_ends(void);
 /* Prepares the next schedule of a search. Returns false when all were tried. */
 OWN bool search_next(struct search *s);
 OWN void search_seed(uint64_t seed);

@@ -113,10 +113,11 @@ static void run_schedule(struct search *s) {
     engine->depth = 0;
     engine->preemptions = 0;
     engine->stops = 0;
-    engine->asleep = engine->ready = engine->waiting = 0;
+    engine->asleep = engine->ends = engine->ready = engine->waiting = 0;
     engine->preempted = engine->pruned = false;
     engine->sc_stores = 0;
     engine->sc_view = engine->sc_hb = engine->sc_cause = engine->sc_fences_cause = (vclock){0};
+    engine->looks_cause = (vclock){0};
     engine->fault.kind = FAULT_NONE;
     engine->outcome = -1;
     globals_restore();

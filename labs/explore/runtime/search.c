@@ -16,6 +16,11 @@
  * step, the schedule would be equivalent to one in which u runs first, and that one was tried. So a
  * schedule is given up when all threads that could run are asleep.
  *
+ * A thread does its step and what comes behind it, up to the next one. A call of explore_yield
+ * there depends on what changes a wait: a step that writes, and the end of a thread. So it wakes
+ * the threads that do that next. Where it comes behind the change, the thread finds less: that need
+ * not be tried.
+ *
  * A thread sleeps with all choices of its next step (values, failures, deadlines): they change only
  * by a step that wakes it. The loads that model.c leaves out are the same in equivalent schedules,
  * as the same steps led to each.
@@ -161,7 +166,8 @@ static const struct decision *choose_thread(candidates threads, unsigned n, uint
     if (given)
         return d;
     d->of_thread = true;
-    d->tried = 0;
+    d->tried = d->ended = 0;
+    d->ends = false;
     d->alternatives = (uint8_t)n;
     d->threads = threads;
     d->chosen = (uint8_t)(mode == RANDOM   ? random_thread(threads, n, current)
@@ -368,8 +374,10 @@ static struct thread *choose(struct thread *current) {
         chosen = chosen_of(d, n);
         if (candidate(threads, chosen) == STOP)
             return NULL;
-        if (s->mode == REDUCED)
+        if (s->mode == REDUCED) {
             asleep |= d->tried;
+            engine->ends |= d->ended;
+        }
     }
 
     struct thread *next = &engine->thread[candidate(threads, chosen)];
@@ -405,12 +413,34 @@ struct thread *search_thread(struct thread *current) {
     return choose_or_stop(current);
 }
 
+void search_looks(void) {
+    engine->asleep &= (uint8_t)~engine->ends;
+    for (unsigned u = 0; u < engine->threads; u++)
+        if (engine->thread[u].next.writes)
+            engine->asleep &= (uint8_t) ~(1u << u);
+}
+
+void search_ends(void) {
+    const struct search *s = engine->search;
+
+    for (uint32_t i = engine->depth; i-- > 0;)
+        if (s->path[i].of_thread) {
+            s->path[i].ends = true;
+            return;
+        }
+}
+
 bool search_next(struct search *s) {
     while (s->length > 0) {
         struct decision *d = &s->path[s->length - 1];
 
-        if (d->of_thread && candidate(d->threads, d->chosen) != STOP)
-            d->tried |= (uint8_t)(1u << candidate(d->threads, d->chosen));
+        if (d->of_thread && candidate(d->threads, d->chosen) != STOP) {
+            uint8_t bit = (uint8_t)(1u << candidate(d->threads, d->chosen));
+
+            d->tried |= bit;
+            d->ended |= d->ends ? bit : 0;
+        }
+        d->ends = false;
         if (d->remaining) {
             d->chosen = (uint8_t)__builtin_ctz(d->remaining);
             d->remaining &= d->remaining - 1;

@@ -60,6 +60,7 @@ static void body(void *arg) {
             engine->ready |= (uint8_t)(1u << i);
     }
     engine->changes++;
+    search_ends();
     if (!back_to_starter(t))
         switch_to(t, search_thread(t));
     __builtin_unreachable();
@@ -111,13 +112,20 @@ void thread_tick(struct thread *t) {
     /* No thread knows more of t than t itself: its lane was t->time - 1 in each of them. */
     t->view.hb -= ~t->others; /* which is -1 in its lane */
     t->view.co -= ~t->others;
-    t->cause -= ~t->others;
+    t->cause = later(t->cause, engine->looks_cause) - ~t->others;
 }
 
 /* From here on, thread t can no longer overlook the newest store of p. */
 static void see_newest(const struct thread *t, struct place *p) {
     if (p->stores)
         see(t, &p->store[p->stores - 1]);
+}
+
+/* All that was done leads to what t does next, and this call to all later steps. */
+static void look_around(struct thread *t) {
+    for (unsigned i = 0; i < engine->threads; i++)
+        t->cause = later(t->cause, engine->thread[i].cause);
+    engine->looks_cause = t->cause;
 }
 
 /* Waits until another thread has changed something, or no other can run. */
@@ -127,8 +135,11 @@ static void give_way(struct thread *t, uintptr_t pc, const char *note) {
         t->looks = 0;
     }
     engine->yielded = true;
+    search_looks();
+    look_around(t);
     thread_next(t, OP_YIELD);
     threads_visible(pc);
+    look_around(t);
     report_step(t, OP_YIELD, NO_ORDER, pc, 0, 0);
     report_note(note);
 }
