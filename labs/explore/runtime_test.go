@@ -238,6 +238,38 @@ void explore_test(void) { explore_check(x == 1, "the constructor ran once"); }`)
 	require.ErrorContains(t, err, "a constructor calls malloc: let explore_test do that")
 }
 
+// A mutex is memory as other objects are: it is not freed, nor written, while nothing orders that with its users.
+func TestMutexMemory(t *testing.T) {
+	t.Parallel()
+	for does, kinds := range map[string][]string{
+		"free(m);":                                   {"use-after-free"}, // after the other thread has got to its lock
+		"x = 1; free(m);":                            {"use-after-free", "race"},
+		"x = 1; *m = (explore_mutex){0};":            {"race"},
+		"explore_lock(m); x = 1; explore_unlock(m);": nil,
+	} {
+		p := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+atomic_int x;
+static void other(void *m) { explore_lock(m); explore_unlock(m); }
+void explore_test(void) {
+    explore_mutex *m = calloc(1, sizeof *m);
+    int t = explore_start(other, m);
+    `+does+`
+    explore_join(t);
+}`)
+		for _, all := range []bool{false, true} {
+			r, err := p.Run(t.Context(), explore.Options{All: all})
+			require.NoError(t, err)
+			require.Equal(t, kinds != nil, r.Fault != nil, does)
+			if kinds != nil {
+				require.Contains(t, kinds, r.Fault.Kind, does)
+			}
+		}
+	}
+}
+
 // A write outside of a block is shown as a write.
 func TestWriteOutside(t *testing.T) {
 	t.Parallel()

@@ -16,9 +16,12 @@ static struct thread *mutex_step(struct place *p, enum operation operation, uint
     e->mutex = p;
     e->writes = true;
     threads_visible(pc);
+    heap_check(p->address, p->size, true, pc); /* others may have freed it since */
     thread_tick(t);
     t->cause = p->cause = later(t->cause, p->cause);
     report_step(t, operation, NO_ORDER, pc, p->address, p->size);
+    place_atomic(t, p->address, p->size, true);
+    p->atomic_write = later(p->atomic_write, own_time(t));
     return t;
 }
 

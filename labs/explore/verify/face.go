@@ -121,10 +121,17 @@ func (e *execution) mutexStep(
 	}
 	x := e.memory.object(address, 4)
 	return e.visible(t, func() readiness { return ready(x) }, func() error {
+		if err := e.checkHeap(t, address, 4); err != nil { // others may have freed it since
+			return err
+		}
 		e.tick(t)
 		e.step(explore.Step{
 			Thread: t.number, PC: explore.Address(t.pc), Op: op, Address: explore.Address(address), Size: 4,
 		})
+		if _, err := e.atomic(t, address, 4, true); err != nil {
+			return err
+		}
+		x.atomicWrite[t.number] = t.time
 		return do(x)
 	})
 }

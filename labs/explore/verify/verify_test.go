@@ -244,6 +244,33 @@ void explore_test(void) {
 	require.Equal(t, "limit", outside.Kind)
 }
 
+// A mutex that was freed is not locked, also by a thread that has waited for it.
+func TestFreedMutex(t *testing.T) {
+	t.Parallel()
+	const source = `
+#include <explore.h>
+#include <stdlib.h>
+static void other(void *m) { explore_lock(m); explore_unlock(m); }
+void explore_test(void) {
+    explore_mutex *m = calloc(1, sizeof *m);
+    int t = explore_start(other, m);
+    LATER;
+    free(m);
+    explore_join(t);
+}`
+	file := filepath.Join(t.TempDir(), "freed.c")
+	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	for later, kind := range map[string]string{"LATER=": "use-after-free", "LATER=explore_yield()": "race"} {
+		r, err := verify.Program(t.Context(), build(t, file, later), options(1))
+		require.NoError(t, err)
+		require.NotNil(t, r.Fault, later)
+		require.Equal(t, kind, r.Fault.Kind, later)
+	}
+	r, err := verify.Program(t.Context(), build(t, file, "LATER=explore_join(t)"), options(size()))
+	require.NoError(t, err)
+	require.Nil(t, r.Fault)
+}
+
 // The string of a schedule that failed makes the program's own runtime fail in the same way.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
