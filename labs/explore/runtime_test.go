@@ -270,6 +270,31 @@ void explore_test(void) {
 	}
 }
 
+// realloc takes what malloc has returned, also of no bytes, and nothing else.
+func TestRealloc(t *testing.T) {
+	t.Parallel()
+	for from, says := range map[string]string{
+		"malloc(0)": "", "malloc(4)": "", "NULL": "", "other": "frees what malloc did not return",
+		"(char *)malloc(4) + 1": "frees what malloc did not return",
+	} {
+		r, err := built(t, `
+#include <explore.h>
+#include <stdlib.h>
+char other[4];
+void explore_test(void) {
+    void *volatile p = `+from+`;
+    char *larger = realloc(p, 8);
+    larger[7] = 1;
+    free(larger);
+}`).Run(t.Context(), explore.Options{})
+		require.NoError(t, err)
+		require.Equal(t, says != "", r.Fault != nil, from)
+		if says != "" {
+			require.Contains(t, r.Fault.Text, says, from)
+		}
+	}
+}
+
 // A write outside of a block is shown as a write.
 func TestWriteOutside(t *testing.T) {
 	t.Parallel()

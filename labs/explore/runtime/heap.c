@@ -155,18 +155,18 @@ void *__wrap_realloc(void *p, size_t size) {
 
     if (!p)
         return allocate(size, UNIT, 0xa5);
-    heap_check((uintptr_t)p, 1, true, PC);
 
-    struct block *b = block_at((uintptr_t)p, &start);
+    struct block *b = heap_has((uintptr_t)p) ? block_at((uintptr_t)p, &start) : NULL;
+
+    if (!b || b->freed || start != (uintptr_t)p)
+        release(p, PC); /* which is the fault */
+
     void *larger = allocate(size, UNIT, 0xa5);
+    size_t kept = b->size < size ? b->size : size;
 
-    if (larger && b) {
-        size_t kept = b->size < size ? b->size : size;
-
-        place_access((uintptr_t)p, kept, false, PC);
-        place_access((uintptr_t)larger, kept, true, PC);
-        __real_memcpy(larger, p, kept);
-        release(p, PC);
-    }
+    place_access((uintptr_t)p, kept, false, PC);
+    place_access((uintptr_t)larger, kept, true, PC);
+    __real_memcpy(larger, p, kept);
+    release(p, PC);
     return larger;
 }

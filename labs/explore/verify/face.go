@@ -309,12 +309,9 @@ func (e *execution) callRealloc(t *thread) error {
 	if address == 0 {
 		return e.give(t, size, unit, 0xa5)
 	}
-	if err := e.checkHeap(t, address, 1); err != nil {
-		return err
-	}
 	old := e.heap.block(address)
-	if old == nil {
-		return e.fault("crash", "Thread %d reallocates what malloc did not return.", t.number)
+	if old == nil || old.freed || old.address != address {
+		return e.release(t, address) // which is the fault
 	}
 	kept := min(old.size, size)
 	larger, err := e.allocate(size, unit, 0xa5)

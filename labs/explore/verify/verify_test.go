@@ -271,6 +271,27 @@ void explore_test(void) {
 	require.Nil(t, r.Fault)
 }
 
+// realloc takes what malloc has returned, also of no bytes, and nothing else.
+func TestRealloc(t *testing.T) {
+	t.Parallel()
+	const source = `
+#include <explore.h>
+#include <stdlib.h>
+void explore_test(void) {
+    char *volatile p = malloc(0);
+    free(realloc(p + FAR, 8));
+}`
+	file := filepath.Join(t.TempDir(), "realloc.c")
+	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	r, err := verify.Program(t.Context(), build(t, file, "FAR=0"), options(1))
+	require.NoError(t, err)
+	require.Nil(t, r.Fault)
+	r, err = verify.Program(t.Context(), build(t, file, "FAR=1"), options(1))
+	require.NoError(t, err)
+	require.NotNil(t, r.Fault)
+	require.Equal(t, "crash", r.Fault.Kind)
+}
+
 // The string of a schedule that failed makes the program's own runtime fail in the same way.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
