@@ -295,6 +295,26 @@ void explore_test(void) {
 	}
 }
 
+// Thread-local variables are shared, and each schedule finds their first values.
+func TestThreadLocal(t *testing.T) {
+	t.Parallel()
+	r, err := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+static _Thread_local int starts = 1;
+static atomic_int x;
+static void other(void *unused) { (void)unused; starts++; x = 1; }
+void explore_test(void) {
+    int t = explore_start(other, 0);
+    x = 2;
+    explore_join(t);
+    explore_check(starts == 2, "it has started once");
+}`).Run(t.Context(), explore.Options{})
+	require.NoError(t, err)
+	require.Nil(t, r.Fault)
+	require.Greater(t, r.Schedules, 1)
+}
+
 // A write outside of a block is shown as a write.
 func TestWriteOutside(t *testing.T) {
 	t.Parallel()
