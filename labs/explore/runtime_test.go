@@ -408,6 +408,28 @@ func TestFewestPreemptions(t *testing.T) {
 	}
 }
 
+// Seven threads have room on a narrow screen.
+func TestNarrowScreen(t *testing.T) {
+	t.Parallel()
+	r, err := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_int x;
+static void other(void *unused) { (void)unused; atomic_fetch_add_explicit(&x, 1, memory_order_relaxed); }
+void explore_test(void) {
+    for (int i = 0; i < 6; i++)
+        explore_join(explore_start(other, 0));
+    explore_check(x == 7, "it is 7");
+}`).Run(t.Context(), explore.Options{})
+	require.NoError(t, err)
+	require.NotNil(t, r.Fault)
+	var text strings.Builder
+	require.NoError(t, r.Write(&text, 30))
+	for line := range strings.Lines(text.String()) {
+		require.LessOrEqual(t, len(strings.TrimSuffix(line, "\n")), 72, "%s", line)
+	}
+}
+
 // The sentence about a deadlock says how the threads wait for one another.
 func TestDeadlocks(t *testing.T) {
 	t.Parallel()

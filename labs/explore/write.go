@@ -13,6 +13,7 @@ import (
 
 const (
 	widest     = 120 // columns of a line
+	fewest     = 72  // columns that the steps of all threads need
 	numbers    = 6   // columns of a step's number
 	narrowest  = 36  // columns that a thread needs beside others
 	indent     = 8   // from one thread to the next, if there is no room for that
@@ -22,11 +23,12 @@ const (
 )
 
 // Write shows what the result says about the program, and the schedule that fails, with a column for each thread. No
-// line is longer than columns; 0 stands for 120.
+// line is longer than columns; 0 stands for 120, and less than 72 for 72.
 func (r *Result) Write(w io.Writer, columns int) error {
 	if columns <= 0 || columns > widest {
 		columns = widest
 	}
+	columns = max(columns, fewest)
 	var b strings.Builder
 	say := func(line string) {
 		for l := range strings.SplitSeq(text.WrapSoft(clean(line), columns), "\n") {
