@@ -113,6 +113,9 @@ func (p *Program) Run(ctx context.Context, o Options) (*Result, error) {
 	if result != nil && wrong == nil {
 		wrong = result.wellFormed()
 	}
+	if result != nil && wrong == nil && c.ProcessState.ExitCode() != map[Verdict]int{Pass: 0, Fail: 1}[result.Verdict] {
+		wrong = fmt.Errorf("it printed one, and not as the last thing it did: %v", c.ProcessState)
+	}
 	if result == nil || wrong != nil {
 		return nil, noResult(cmp.Or(wrong, ended), said.text.String())
 	}

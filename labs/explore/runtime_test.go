@@ -346,6 +346,21 @@ void explore_test(void) {
 		"variable without a first value, the time or rand")
 }
 
+// What a program prints like a result is none if the program does not end as its runtime ends it.
+func TestForgedResult(t *testing.T) {
+	t.Parallel()
+	_, err := built(t, `
+#include <explore.h>
+#include <signal.h>
+#include <unistd.h>
+void explore_test(void) {
+    static const char line[] = "\n{\"result\":{\"verdict\":\"pass\",\"complete\":true}}\n";
+    explore_check(write(1, line, sizeof line - 1) > 0 && !raise(SIGKILL), "it ends");
+}`).Run(t.Context(), explore.Options{})
+	require.ErrorIs(t, err, explore.ErrNoResult)
+	require.ErrorContains(t, err, "signal: killed")
+}
+
 // Programs that harm themselves: each is reported, and the search ends.
 func TestHarm(t *testing.T) {
 	t.Parallel()
