@@ -604,10 +604,12 @@ void explore_test(void) {
 	require.Regexp(t, `a fault that needs 0, 1 or 2 preemptions is missed with a probability of at most [\d.e-]+, `+
 		`[\d.e-]+ or [\d.e-]+ \(PCT: 2 threads, \d+ choices\)\.`, textOf(t, r))
 
-	r, err = with("explore_yield();").Run(t.Context(), explore.Options{Random: true, Schedules: random})
-	require.NoError(t, err)
-	require.Nil(t, r.PCT)
-	require.NotContains(t, textOf(t, r), "PCT")
+	for _, wait := range []string{"explore_yield();", "explore_unpark(1 - explore_self()); explore_park();"} {
+		r, err = with(wait).Run(t.Context(), explore.Options{Random: true, Schedules: random})
+		require.NoError(t, err)
+		require.Nil(t, r.PCT)
+		require.NotContains(t, textOf(t, r), "PCT")
+	}
 }
 
 // The fault that needs one preemption is missed no more often than the bound says.

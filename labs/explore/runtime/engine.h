@@ -322,6 +322,7 @@ struct engine {
     uint64_t schedule;
     bool yielded; /* a thread did */
     bool chose;   /* the program did, by explore_choose */
+    bool woke;    /* a thread woke without a token */
     uint32_t steps_max;
     unsigned stops_max;
     char *stacks;

@@ -35,8 +35,8 @@
  * found with a probability of at least 1 / (n k^(d-1)). Here the number of moments is drawn as
  * well, and every second schedule takes the newest values. So for a fault that needs no other
  * values, and d up to CHANGE_POINTS + 1, the probability is at least that, divided by
- * 2 * (CHANGE_POINTS + 1). A thread that yields falls to the lowest at once: then there is no such
- * bound. */
+ * 2 * (CHANGE_POINTS + 1). A thread that yields falls to the lowest at once, and one that is parked
+ * wakes as soon as it is the highest: then there is no such bound. */
 #include "engine.h"
 
 #include <stdio.h>
@@ -129,7 +129,8 @@ bool search_bound(struct bound *b) {
                         .choices = engine->random_steps,
                         .schedules = dice->drawn,
                         .divisor = 2 * (CHANGE_POINTS + 1)};
-    return dice->drawn > 0 && !engine->yielded && !engine->chose && !engine->stops_max;
+    return dice->drawn > 0 && !engine->yielded && !engine->chose && !engine->woke &&
+           !engine->stops_max;
 }
 
 /* The next decision of the schedule. If *given, it is taken already. Otherwise the caller fills it

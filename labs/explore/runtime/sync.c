@@ -83,6 +83,7 @@ static bool park(bool deadline, uintptr_t pc) {
         report_note("takes its token");
         return true;
     }
+    engine->woke = true;
     if (deadline && (t->spurious_wake || search_value(2, 3) == 0)) {
         report_note("the deadline fires");
         return false;
