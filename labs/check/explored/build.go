@@ -175,9 +175,32 @@ var refused = regexp.MustCompile(
 
 var text = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// look refuses a source that has refused words.
+// defines is a macro as the preprocessor passes it on, with its body. One that stands for a number, or for nothing, can
+// put no refused word into a line of a system header.
+var (
+	defines    = regexp.MustCompile(`^#define (\w+)(?:\([^)]*\))? *(.*)$`)
+	harmless   = regexp.MustCompile(`^(?:\d\w*)?$`)
+	identifier = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*|\b[A-Za-z_]\w*`) // or a comment
+)
+
+// look refuses a source that has refused words, or macros by which the system headers that follow could have some.
 func look(name, source string) error {
-	return eachLine(name, source, func(file, line string, number int) error {
+	macros := map[string]bool{}
+	begins := func(file, header string) error {
+		text, err := os.ReadFile(header)
+		for _, name := range identifier.FindAllString(string(text), -1) {
+			if macros[name] {
+				return &sandbox.BuildError{
+					File: file, Text: fmt.Sprintf("defines %s, a name in %s: include that before", name, path.Base(header)),
+				}
+			}
+		}
+		return err
+	}
+	return eachLine(name, source, begins, func(file, line string, number int) error {
+		if m := defines.FindStringSubmatch(line); m != nil && !harmless.MatchString(m[2]) {
+			macros[m[1]] = true
+		}
 		if found := refused.FindString(text.ReplaceAllString(line, `""`)); found != "" {
 			return &sandbox.BuildError{
 				File: file, Line: number,
@@ -223,8 +246,11 @@ func unmarked(s *grade.Submission) error {
 // one.
 var mark = regexp.MustCompile(`^# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)$`)
 
-// eachLine calls see with the lines of a preprocessed source that do not come from the system's headers.
-func eachLine(name, text string, see func(file, line string, number int) error) error {
+// eachLine calls see with the lines of a preprocessed source that do not come from the system's headers, and begins
+// with each of these where it is included.
+func eachLine(
+	name, text string, begins func(file, header string) error, see func(file, line string, number int) error,
+) error {
 	files, number := []string{name}, 0
 	own := func(file string) bool { return !filepath.IsAbs(file) && !strings.HasPrefix(file, "<") }
 	for line := range strings.Lines(text) {
@@ -242,7 +268,14 @@ func eachLine(name, text string, see func(file, line string, number int) error) 
 		}
 		fmt.Sscan(m[1], &number)
 		switch file, flags := m[2], m[3]; {
+		case flags == "": // what the compiler defines itself begins, or the source
+			files[len(files)-1] = file
 		case strings.HasPrefix(flags, " 1"):
+			if filepath.IsAbs(file) {
+				if err := begins(path.Clean(files[len(files)-1]), file); err != nil {
+					return err
+				}
+			}
 			files = append(files, file)
 		case strings.HasPrefix(flags, " 2") && len(files) > 1:
 			files = files[:len(files)-1]

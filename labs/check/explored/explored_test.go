@@ -117,6 +117,10 @@ func TestRefused(t *testing.T) {
 		{"void explore_check(int holds, char *claim) { (void)holds; (void)claim; }", "a name of the grader"},
 		{"int main(void) { return 0; }", "a C program begins"},
 		{"#include \"/etc/passwd\"", "includes /etc/passwd"},
+		{
+			"#define A(x) x##m__\n#define atof(x) a(void); A(__as)(\"\"); double b(void)\n#include <stdlib.h>",
+			"defines atof, a name in stdlib.h: include that before",
+		},
 	} {
 		r := graded(t, func(dir string) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "more.c"), []byte(c.text+"\n"), 0o600))
