@@ -168,8 +168,9 @@ func give(l *grade.Lab, s *grade.Submission, given string) error {
 // refused are words by which a source hides from the compiler's marks, or writes assembly.
 var refused = regexp.MustCompile(
 	`\b(asm|__asm|__asm__|constructor|__constructor__|destructor|section|__section__|alias|__alias__|weakref|` +
-		`__weakref__|naked|__naked__|\w*no_sanitize\w*|disable_sanitizer_instrumentation|` +
-		`_mm\w*|__builtin_(?:ia32|arm|aarch64|nontemporal)\w*)\b|` +
+		`__weakref__|naked|__naked__|\w*no_sanitize\w*|disable_sanitizer_instrumentation|(?:__)?optimize(?:__)?|` +
+		`(?:__)?address_space(?:__)?|__seg_\w+|` +
+		`_mm\w*|v(?:ld|st)[1-4]\w*|__builtin_(?:ia32|arm|aarch64|neon|nontemporal)\w*)\b|` +
 		`^\s*#\s*pragma\s+(redefine_extname|weak|GCC\s+optimize)`,
 )
 

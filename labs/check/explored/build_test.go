@@ -19,6 +19,9 @@ func TestLook(t *testing.T) {
 		{"void f(int *n) { __builtin_ia32_movnti(n, 1); }", "__builtin_ia32_movnti"},
 		{"void f(int *n) { _mm_stream_si32(n, 1); }", "_mm_stream_si32"},
 		{"#pragma GCC optimize (3)", "#pragma GCC optimize"},
+		{`__attribute__((__optimize__(3))) void f(void) {}`, "__optimize__"},
+		{"int f(int *p) { return *(int __attribute__((address_space(257))) *)p; }", "address_space"},
+		{"void f(int *p, int32x4x2_t v) { vst2q_s32(p, v); }", "vst2q_s32"},
 	} {
 		require.ErrorContains(t, look("scheduler.c", c.line+"\n"), "uses "+c.found+":", c.line)
 	}
