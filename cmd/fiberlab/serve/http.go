@@ -77,7 +77,7 @@ func (p httpProgram) begin(s *site, l net.Listener) (session, error) {
 		ReadHeaderTimeout: max(s.header, 0),
 		ConnState:         h.changed,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, meteredKey{}, c)
+			return context.WithValue(ctx, meteredKey{}, meteredOf(c))
 		},
 		// What it logs are attempts to accept that failed, which meteredListener counts, and faults of clients.
 		ErrorLog: log.New(io.Discard, "", 0),
@@ -125,7 +125,7 @@ func (h *httping) ended() <-chan error { return h.over }
 // changed counts a request when its answer has been sent. net/http calls it on the connection's goroutine; for
 // StateNew, Serve calls it.
 func (h *httping) changed(c net.Conn, state http.ConnState) {
-	m := c.(*metered)
+	m := meteredOf(c)
 	if !m.began.IsZero() {
 		m.tally.request(time.Since(m.began))
 		m.began = time.Time{}
@@ -200,7 +200,18 @@ func (l *meteredListener) Accept() (net.Conn, error) {
 	l.site.connections.Add(1)
 	m := &metered{Conn: c, tally: l.site.tally(), moved: moves{of: c}}
 	m.moved.at(time.Now())
+	if to, ok := c.(io.ReaderFrom); ok {
+		return &sender{m, to}, nil
+	}
 	return m, nil
+}
+
+// meteredOf is the metered connection in c, which Accept has returned.
+func meteredOf(c net.Conn) *metered {
+	if s, ok := c.(*sender); ok {
+		return s.metered
+	}
+	return c.(*metered)
 }
 
 // metered is a connection that counts its bytes, and notes when they move.
@@ -236,12 +247,15 @@ func (m *metered) count(sum *atomic.Int64, n int64) {
 // pieceSize is how much of a file is handed to a connection at a time: then it is known that bytes move.
 const pieceSize = 256 << 10
 
-// ReadFrom leaves a file to the connection, which may know a shorter way than by reading it.
-func (m *metered) ReadFrom(r io.Reader) (sum int64, err error) {
-	to, ok := m.Conn.(io.ReaderFrom)
-	if !ok {
-		return io.Copy(struct{ io.Writer }{m}, r)
-	}
+// sender is a connection of package net, which has the kernel send a file.
+type sender struct {
+	*metered
+	to io.ReaderFrom
+}
+
+// ReadFrom leaves a file to the connection. net/http calls it after it has written the header. Without it, header and
+// small file are one write.
+func (s *sender) ReadFrom(r io.Reader) (sum int64, err error) {
 	whole, ok := r.(*io.LimitedReader) // net/http has one around a file; package net does not see through two of them
 	if !ok {
 		whole = &io.LimitedReader{R: r, N: math.MaxInt64}
@@ -249,8 +263,8 @@ func (m *metered) ReadFrom(r io.Reader) (sum int64, err error) {
 	for err == nil && whole.N > 0 {
 		piece := io.LimitedReader{R: whole.R, N: min(whole.N, pieceSize)}
 		var n int64
-		n, err = to.ReadFrom(&piece)
-		m.count(&m.tally.out, n)
+		n, err = s.to.ReadFrom(&piece)
+		s.count(&s.tally.out, n)
 		whole.N -= n
 		sum += n
 		if piece.N > 0 { // the end of r

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -108,6 +109,49 @@ func TestFilesAreSentByTheKernel(t *testing.T) {
 	files.ServeHTTP(w, httptest.NewRequest("GET", "/file", nil))
 	require.Equal(t, "text", w.Body.String())
 	require.Implements(t, (*syscall.Conn)(nil), w.file)
+}
+
+// countedListener counts the writes to its connections, which cannot have the kernel send a file.
+type countedListener struct {
+	net.Listener
+	writes atomic.Int64
+}
+
+type countedConn struct {
+	net.Conn
+	writes *atomic.Int64
+}
+
+func (l *countedListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return countedConn{c, &l.writes}, err
+}
+
+func (c countedConn) Write(p []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(p)
+}
+
+// The header of an answer and a small file are one write, unless the kernel sends the file.
+func TestSmallFileIsOneWrite(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(dir+"/file", make([]byte, 1000), 0o600))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	counted := &countedListener{Listener: l}
+	h, err := Files(dir).(httpProgram).begin(&site{}, counted)
+	require.NoError(t, err)
+	r, err := http.Get("http://" + l.Addr().String() + "/file")
+	require.NoError(t, err)
+	body, err := io.ReadAll(r.Body)
+	require.NoError(t, errors.Join(err, r.Body.Close()))
+	require.Len(t, body, 1000)
+	require.EqualValues(t, 1, counted.writes.Load())
+	http.DefaultClient.CloseIdleConnections()
+	cut, left := h.stop(t.Context())
+	require.Zero(t, cut)
+	require.Empty(t, left)
+	require.NoError(t, <-h.ended())
 }
 
 // The names of a few requests are enough.

@@ -34,10 +34,9 @@ type Conn struct {
 }
 
 var (
-	_ net.Conn      = (*Conn)(nil)
-	_ syscall.Conn  = (*Conn)(nil)
-	_ io.ReaderFrom = (*Conn)(nil)
-	_ io.WriterTo   = (*Conn)(nil)
+	_ net.Conn     = (*Conn)(nil)
+	_ syscall.Conn = (*Conn)(nil)
+	_ io.WriterTo  = (*Conn)(nil)
 )
 
 // newConn makes a connection of fd, which is connected.

@@ -8,22 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// copySize is how much ReadFrom and WriteTo copy at a time.
+// copySize is how much WriteTo copies at a time.
 const copySize = 64 << 10
 
 // copyBuffers are buffers of copySize bytes.
 var copyBuffers = sync.Pool{New: func() any { return new([copySize]byte) }}
-
-// ReadFrom implements io.ReaderFrom: it writes what it reads from r, until r ends.
-func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
-	if !c.ok() {
-		return 0, syscall.EINVAL
-	}
-	if from, is := r.(*Conn); is {
-		return from.WriteTo(c)
-	}
-	return copyBuffered(writeOnly{c}, r)
-}
 
 // WriteTo implements io.WriterTo: it writes to w what it reads, until the peer has sent all. While it waits to read it
 // holds no buffer, unless the engine has none free and c does not stream. If c streams and w is a Conn, the bytes move
@@ -120,15 +109,6 @@ func (c *Conn) receiveLoan() (loan, error) {
 		}
 	}
 	return loan{}, err
-}
-
-// writeOnly hides ReadFrom of a Conn, which io.CopyBuffer would call again.
-type writeOnly struct{ io.Writer }
-
-func copyBuffered(w io.Writer, r io.Reader) (int64, error) {
-	b := copyBuffers.Get().(*[copySize]byte)
-	defer copyBuffers.Put(b)
-	return io.CopyBuffer(w, r, b[:])
 }
 
 // pipe is a pipe(2) between sockets. splice(2) moves the pages that hold the bytes through it, and copies nothing. The
