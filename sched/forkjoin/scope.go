@@ -176,7 +176,13 @@ func (f *scopeForks) join(p *Pool, body func(p *Pool)) {
 }
 
 // joinAll runs the forks that have not begun on s, the newest first, and waits for the others. It returns their panics.
+// If one calls Goexit on a goroutine, that ends the caller after the others.
 func (f *scopeForks) joinAll(s *strand) error {
+	defer func() {
+		if !f.over {
+			_ = f.joinAll(s)
+		}
+	}()
 	for {
 		f.mu.Lock()
 		n := len(f.open) - 1

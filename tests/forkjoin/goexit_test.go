@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -140,6 +142,37 @@ func TestGoexitWithoutWorkers(t *testing.T) {
 			}).Call(p, 3)
 		})
 		assert.Equal(t, 55, fib(p, 10))
+	})
+}
+
+// Goexit in a task that InScope runs itself ends the goroutine after the tasks that have begun.
+func TestGoexitInAScope(t *testing.T) {
+	onGoroutines(t, func(t *testing.T, p *forkjoin.Pool) {
+		for range 20 {
+			var running atomic.Int64
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				defer func() {
+					if value := recover(); value != nil { // another goroutine has run the task
+						assert.ErrorIs(t, value.(error), fibersync.ErrGoexit)
+					}
+				}()
+				forkjoin.InScope(p, func(_ *forkjoin.Pool, s *forkjoin.Scope) {
+					begun := make(chan struct{})
+					s.Fork(func(*forkjoin.Pool) {
+						running.Add(1)
+						defer running.Add(-1)
+						close(begun)
+						time.Sleep(time.Millisecond)
+					})
+					<-begun
+					s.Fork(func(*forkjoin.Pool) { runtime.Goexit() })
+				})
+			}()
+			<-ended
+			assert.Zero(t, running.Load(), "tasks that were not waited for")
+		}
 	})
 }
 
