@@ -109,7 +109,7 @@ func (w *watch) may(l list) bool {
 
 // end ends a look. If nothing of what was noticed is left, the drainer notices another list.
 func (w *watch) end() {
-	if !w.waits || w.seen {
+	if w.seen {
 		return
 	}
 	w.list, w.since = w.other, w.now

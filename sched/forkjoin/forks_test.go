@@ -229,3 +229,25 @@ func TestDrainerWaitsForABeat(t *testing.T) {
 	require.True(t, look(false), "the drainer will not look again")
 	require.False(t, look(false), "none is left")
 }
+
+// A drainer that takes any fork, and finds none, forgets the list that it has noticed. Otherwise it would go on looking
+// for as long as another strand computes.
+func TestDrainerForgetsWhatHasGone(t *testing.T) {
+	for _, long := range []bool{false, true} {
+		s := new(strand)
+		s.forks.strand = s
+		s.lists = []list{&s.forks}
+		s.forks.push(0, waiting[int](func(*Pool) int { return 0 }))
+		w := &watch{patient: true, beat: clock.Instant(time.Hour)}
+		look := func(long bool) {
+			w.begin(long)
+			require.Nil(t, s.take(w))
+			w.end()
+		}
+		look(false)
+		require.NotNil(t, w.list)
+		s.forks.pop(0)
+		look(long)
+		require.Nil(t, w.list, "long: %t", long)
+	}
+}
