@@ -66,7 +66,7 @@ func (g *grain) learn(n uint, start clock.Instant) {
 	if g.given > 0 {
 		return
 	}
-	found := uint(g.found.Load())
+	found := max(1, uint(g.found.Load()))
 	switch took := time.Duration(clock.Now() - start); {
 	case took > 2*grainTime && found > n/2:
 		g.found.Store(uint64(n / 2))
