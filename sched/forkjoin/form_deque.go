@@ -65,7 +65,6 @@ func (d *deques) takeBack(s *strand, j *job) bool {
 		case x != nil:
 			d.push(s, x) // a drainer may have ended because it saw nothing
 		}
-		j.stale = true
 	}
 	if !j.body.claim() {
 		return false
@@ -112,7 +111,6 @@ func (d *deques) publish(s *strand) {
 		if j, again = s.own.steal(); j != nil {
 			again = true
 			if !j.body.started() {
-				j.stale = true
 				d.injected.push(j)
 			}
 		}

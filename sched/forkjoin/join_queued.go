@@ -59,10 +59,10 @@ func newBranch[T any](s *strand, call func(*Pool) T) *branch[T] {
 	return b
 }
 
-// reuse keeps b, which has been taken back, for newBranch, unless it has been claimed, or may be met in a queue.
+// reuse keeps b, which has been taken back, for newBranch, unless it has been claimed, and may be met in a queue.
 func (b *branch[T]) reuse(s *strand) {
 	b.call = nil
-	if b.fresh() && len(s.spare) < mostSpare {
+	if !b.started() && len(s.spare) < mostSpare {
 		s.spare = append(s.spare, b)
 	}
 }

@@ -16,7 +16,6 @@ type job struct {
 	body    body // the future that the job is part of
 	inside  bool // it runs even if the pool is closed: Close waits for the call or task that submitted it
 	private bool // only the strand that has forked it will ask for it
-	stale   bool // it may still lie in a deque after it has been claimed
 }
 
 // body is what a job leads to.

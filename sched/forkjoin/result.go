@@ -23,11 +23,6 @@ func (r *result[T]) drop(reason error) {
 	r.promise.TrySettle(none, fmt.Errorf("forkjoin: %w", reason))
 }
 
-// fresh reports whether no trace of the job is left, though it was queued: it may be queued again.
-func (r *result[T]) fresh() bool {
-	return !r.started() && !r.job.stale
-}
-
 // wait blocks s, which is the caller, until the task is complete, and returns its result.
 func (r *result[T]) wait(s *strand) (T, error) {
 	future := r.promise.Future()

@@ -77,8 +77,9 @@ func (s *Strand[A, R]) joinSlow(ticket Ticket, newest int) R {
 			return c.await(on)
 		}
 		arg = c.arg
-		if c.fresh() {
-			s.keep(c)
+		if !c.started() && len(s.spare) < mostSpare { // so not under Heartbeat: no thief reads spare
+			c.arg = *new(A)
+			s.spare = append(s.spare, c)
 		}
 	}
 	defer on.restoreLocals(on.hideLocals())
@@ -121,16 +122,6 @@ func (s *Strand[A, R]) unlock() {
 	if s.strand.pool.cfg.Form == Heartbeat {
 		s.strand.mu.Unlock()
 	}
-}
-
-// keep keeps c, which no other strand knows, to be used again.
-func (s *Strand[A, R]) keep(c *call[A, R]) {
-	c.arg = *new(A)
-	s.lock()
-	if len(s.spare) < mostSpare {
-		s.spare = append(s.spare, c)
-	}
-	s.unlock()
 }
 
 // abandon removes the forks that were made after that ticket, which will not be joined: it takes back those that have
