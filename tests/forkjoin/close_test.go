@@ -210,13 +210,6 @@ func TestSchedulerIsClosedFirst(t *testing.T) {
 		v, err := f.Get()
 		assert.Equal(t, 55, v)
 		assert.NoError(t, err)
-		if form == forkjoin.Locked { // its drainers wait on the scheduler until the pool is closed
-			assert.NoError(t, p.Close())
-			if <-closed != nil { // it may have found them
-				assert.NoError(t, s.Close())
-			}
-			return
-		}
 		assert.NoError(t, <-closed)
 		// Goroutines run the tasks. A task that waits does not keep others from running.
 		f = forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) {

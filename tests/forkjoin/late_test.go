@@ -11,14 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched"
-	"fiberlab/sched/fibersync"
 	"fiberlab/sched/forkjoin"
 	"fiberlab/tests/internal/forktest"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
 
-// loops are the calls that run bodies, without a context, which has an error.
+// bodies are the calls that run bodies and have no context, so that they return no error.
 var bodies = map[string]func(p *forkjoin.Pool, body func()){
 	"Join": func(p *forkjoin.Pool, body func()) {
 		forkjoin.Join(p, func(*forkjoin.Pool) int { body(); return 0 }, func(*forkjoin.Pool) int { body(); return 0 })
@@ -306,5 +305,3 @@ func TestContextOfACallThatWaitsForAWorker(t *testing.T) {
 		})
 	})
 }
-
-var _ = fibersync.Completed

@@ -96,7 +96,6 @@ func nothing(*forkjoin.Pool) int { return 0 }
 // A scheduler that is being closed begins what futures need.
 func TestClosingSchedulerServesFutures(t *testing.T) {
 	forktest.EachConfig(t, suite.Over{Workers: []int{1, 2}}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
-		cfg.GiveUpAfter = -1 // drainers of some forms wait until the pool is closed
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		p, err := forkjoin.New(s, forkjoin.Config{Form: form})

@@ -69,7 +69,7 @@ func TestMapKeepsTheOrder(t *testing.T) {
 	})
 }
 
-// The text of element i is the text of all elements from 0 to i. Combine is called at most twice for each element.
+// The text of element i is the text of all elements from 0 to i.
 func TestScanKeepsTheOrder(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		random := suite.NewRand(t)
