@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // Stats counts what a pool has done.
 type Stats struct {
-	Stolen    uint64 // tasks that another strand has run than the strand that forked or submitted them
+	Stolen    uint64 // tasks that drainers have run
 	Helped    uint64 // tasks that a caller of Get has run itself
 	Handed    uint64 // forks that a thief has taken under Heartbeat, or that were published before their strand parked
 	Drainers  uint64 // drainers that have begun

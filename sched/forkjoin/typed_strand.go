@@ -11,7 +11,7 @@ import (
 )
 
 // Strand is the stack on which a Func runs, with its forks that have not been joined: a slot for each. Only the
-// function may use it, on that stack, while the call lasts; debug builds panic otherwise.
+// function may use it, on that stack, while the call lasts; Fork and Join panic otherwise in debug builds.
 //
 //	slots   [ a0 | a1 | a2 | a3 |    |    ]
 //	              taken       top: a3 is the newest, which is joined first
