@@ -47,6 +47,7 @@ func TestWhatIsNoProgram(t *testing.T) {
 		"no lines":            {"a:\nb:\n  lock\n", "the block above it is empty"},
 		"else without if":     {"a:\n  lock\n  else:\n    lock\n", "there is no if above"},
 		"else of a while":     {"a:\n  while items == 0:\n    lock\n  else:\n    lock\n", "there is no if above"},
+		"else of no block":    {"a:\n  if items == 0:\n    else:\n      lock\n", "there is no if above"},
 		"no task":             {"a:\n  result = task()\n", "there is no task"},
 		"no such task":        {"queue: one waits for two\na:\n  lock\n", "no task is called two: add it to the line"},
 		"a task twice":        {"queue: one, one\na:\n  lock\n", "each task has a name of its own"},

@@ -204,7 +204,7 @@ func (s *Section) mayStand(i int) bool {
 	}
 	for i--; s.Lines[i].Depth > l.Depth; i-- {
 	}
-	return s.Lines[i].isIf()
+	return s.Lines[i].isIf() && s.Lines[i].Depth == l.Depth
 }
 
 // blockEnd returns the first line behind line i that is not in the block that line i begins.
