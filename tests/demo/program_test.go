@@ -35,6 +35,7 @@ func TestWhatIsNoProgram(t *testing.T) {
 		"no colon":            {"a\n  lock\n", "the names of threads end with a colon"},
 		"no name":             {"a, :\n  lock\n", "each thread has a name of its own"},
 		"a name twice":        {"a:\n  lock\na:\n  lock\n", "each thread has a name of its own"},
+		"a name twice a line": {"a, b, a:\n  lock\n", "each thread has a name of its own"},
 		"a line of no thread": {"  lock\n", "it belongs to no thread"},
 		"unknown": {"a:\n  sleep\n", `line 2, "sleep": a little program that cannot be run: no such ` +
 			`statement`},

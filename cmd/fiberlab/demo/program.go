@@ -69,8 +69,8 @@ func Parse(text string) (*Program, error) {
 					"the names of threads end with a colon, and a line of a thread is indented by two spaces",
 				)
 			}
-			for _, name := range split(names) {
-				if name == "" || slices.Contains(p.Threads(), name) {
+			for i, name := range split(names) {
+				if name == "" || slices.Contains(append(p.Threads(), split(names)[:i]...), name) {
 					return nil, wrong("each thread has a name of its own, and commas stand between names")
 				}
 			}
