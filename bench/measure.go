@@ -105,8 +105,8 @@ type sampled struct {
 	seed    uint64 // of the intervals
 }
 
-// workload measures w. If it returns an error, the group holds the rounds that were complete; it is nil if there are
-// none.
+// workload measures w. If it returns an error, the group holds the complete rounds; it is nil if there are none. It has
+// no rows where the machine lacks all rivals.
 func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, err error) {
 	found := sampled{Workload: w, seed: m.Seed}
 	defer func() {
@@ -130,7 +130,7 @@ func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, 
 		found.all = append(found.all, s)
 	}
 	start := time.Now()
-	for round := 1; ; round++ {
+	for round := 1; len(found.all) > 0; round++ {
 		for _, i := range m.rng.Perm(len(found.all)) {
 			if err := found.all[i].take(ctx); err != nil {
 				return found.group(round - 1), err
@@ -149,6 +149,7 @@ func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, 
 			return found.group(round), nil
 		}
 	}
+	return found.group(0), context.Cause(ctx)
 }
 
 // report calls progress. With Rounds, part is how much of them is taken.

@@ -234,6 +234,13 @@ func TestAFailedRivalFailsAndAnAbsentOneIsSkipped(t *testing.T) {
 	w.Rivals = append(w.Rivals, Mechanism{Name: "bad", Open: func() (Session, error) { return nil, errors.New("broken") }})
 	_, err := Measure(t.Context(), Options{Workloads: []Workload{w}}, nil)
 	require.EqualError(t, err, "bench: bad: broken")
+	none := w
+	none.Rivals = w.Rivals[1:2]
+	for _, rounds := range []int{0, 2} {
+		g = measured(t, none, Options{Rounds: rounds})
+		require.Empty(t, g.Rows)
+		require.Len(t, g.Skipped, 1)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	w.Rivals[len(w.Rivals)-1].Open = func() (Session, error) { cancel(); return nil, errors.New("its compiler was ended") }
 	_, err = Measure(ctx, Options{Workloads: []Workload{w}}, nil)

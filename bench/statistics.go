@@ -127,17 +127,19 @@ func (w *sampled) isNarrow(rounds int) bool {
 	return true
 }
 
-// group makes a group of the first rounds, or nil if there are none.
+// group makes a group of the first rounds. It is nil if there are none, and has no rows if there are no series.
 func (w *sampled) group(rounds int) *Group {
-	if rounds == 0 || len(w.all) == 0 {
+	g := &Group{
+		Name: w.Name, Title: w.Title, Unit: "ns a " + w.Operation, Base: w.Base, Axis: w.Axis, Rounds: rounds,
+		Notes: w.Notes, Rows: []Row{}, Marks: w.Marks, Skipped: w.skipped,
+	}
+	if len(w.all) == 0 {
+		return g
+	} else if rounds == 0 {
 		return nil
 	}
 	medians, ratios, base := w.estimates(rounds)
-	g := &Group{
-		Name: w.Name, Title: w.Title, Unit: "ns a " + w.Operation, Base: w.all[base].Name, Axis: w.Axis, Rounds: rounds,
-		Noise: noise(w.all[base].Name, w.all[base].taken[:rounds], medians[base]), Notes: w.Notes, Rows: []Row{},
-		Marks: w.Marks, Skipped: w.skipped,
-	}
+	g.Base, g.Noise = w.all[base].Name, noise(w.all[base].Name, w.all[base].taken[:rounds], medians[base])
 	for i, s := range w.all {
 		if s.Name == floorName {
 			g.Floor = medians[i].value

@@ -332,8 +332,12 @@ func writeGroup(p *page, g *bench.Group) {
 		}
 		t.add(g.Label(&r), bench.Figure(r.Median), bench.Span(r.Low, r.High, ""), ratio, interval)
 	}
-	p.table(t, "%s: nanoseconds a %s, medians of %d samples taken in turn; ratios to %s",
-		g.Title, strings.TrimPrefix(g.Unit, "ns a "), g.Rounds, g.Base)
+	if len(g.Rows) == 0 {
+		p.say("%s: this machine lacks each rival.", g.Title)
+	} else {
+		p.table(t, "%s: nanoseconds a %s, medians of %d samples taken in turn; ratios to %s",
+			g.Title, strings.TrimPrefix(g.Unit, "ns a "), g.Rounds, g.Base)
+	}
 	if g.Noise != "" {
 		p.say("No ratios are given: %s. Close other programs, and measure again, for longer.", g.Noise)
 	}

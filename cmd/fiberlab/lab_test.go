@@ -147,6 +147,15 @@ func costs(t *testing.T, stdout string) *bench.Report {
 	return r
 }
 
+// A workload is named though the machine lacks all of its rivals.
+func TestBenchWithoutRivals(t *testing.T) {
+	t.Setenv("CC", "no-such-compiler")
+	t.Setenv("CXX", "no-such-compiler")
+	got := newLab(nil, nil).test(t, "bench", "explore")
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "this machine lacks each rival.\nSkipped: explore: ")
+}
+
 func TestBenchAlone(t *testing.T) {
 	got := newLab(nil, nil).test(t, "bench", "--json", "--rounds", "2")
 	require.Zero(t, got.code, got.stderr)
