@@ -52,9 +52,9 @@ func Measure(ctx context.Context, o Options, progress Progress) (*Report, error)
 	}
 	r := &Report{Schema: Schema, Machine: ThisMachine(), Started: time.Now(), Groups: []Group{}}
 	run := measurement{Options: o, rng: rand.New(rand.NewPCG(o.Seed, 1)), progress: progress}
-	for i := range o.Workloads {
+	for i, w := range o.Workloads { // a copy: the caller's stays as it is
 		run.before, run.after = o.total(o.Workloads[:i]), o.total(o.Workloads[i+1:])
-		group, err := run.workload(ctx, &o.Workloads[i])
+		group, err := run.workload(ctx, &w)
 		if group != nil {
 			r.Groups = append(r.Groups, *group)
 		}
@@ -144,7 +144,7 @@ func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, 
 		}
 		if enough {
 			if w.Counted && round >= fewestRounds {
-				w.Notes = append(w.Notes, count(found.all)...)
+				w.Notes = append(w.Notes[:len(w.Notes):len(w.Notes)], count(found.all)...)
 			}
 			return found.group(round), nil
 		}

@@ -249,6 +249,19 @@ func TestAFailedRivalFailsAndAnAbsentOneIsSkipped(t *testing.T) {
 	require.ErrorContains(t, err, "negative")
 }
 
+// What is measured once may be measured again: a workload keeps no note of the machine.
+func TestWorkloadsAreMeasuredTwice(t *testing.T) {
+	w := plant(map[string]func() float64{"a": func() float64 { return 5 }}, "a")
+	w.Counted = true
+	workloads := []Workload{w}
+	for range 2 {
+		r, err := Measure(t.Context(), Options{Workloads: workloads, Rounds: fewestRounds}, nil)
+		require.NoError(t, err)
+		require.NotEmpty(t, r.Groups[0].Notes)
+		require.Empty(t, workloads[0].Notes)
+	}
+}
+
 // The workload of the switch is measured as it is, in a few rounds.
 func TestMeasureSwitches(t *testing.T) {
 	requireReleased(t)
