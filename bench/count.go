@@ -30,28 +30,29 @@ func processOf(s Session) int {
 // countedOperations is the n of systemCalls: each system call of an operation stops its thread twice.
 const countedOperations = 500
 
-// count sets calls and executed of all series. The notes say what this machine does not count, and why.
+// count sets calls and executed of all series but the floor. The notes say what is not counted, and why.
 func count(all []*series) (notes []string) {
 	var noCalls, noEvents error
 	for _, s := range all {
-		_, confined := s.session.(*Process) // it lets nobody trace it
-		if noCalls == nil && !confined {
+		if _, confined := s.session.(*Process); confined || s.Name == floorName { // a confined one lets nobody trace it
+			continue
+		}
+		if noCalls == nil {
 			var calls float64
 			if calls, noCalls = systemCalls(s.session); noCalls == nil {
 				s.calls = &calls
+			} else {
+				notes = append(notes, fmt.Sprintf("From %s on, system calls are not counted: %v.", s.Name, noCalls))
 			}
 		}
-		if noEvents == nil && !confined {
-			s.executed, noEvents = events(s.session, instructions, s.operations)
+		if noEvents == nil {
+			if s.executed, noEvents = events(s.session, instructions, s.operations); noEvents != nil {
+				notes = append(notes, fmt.Sprintf("From %s on, instructions are not counted: %v.", s.Name, noEvents))
+			}
 		}
 	}
-	if noCalls == nil {
+	if all[0].calls != nil {
 		notes = append(notes, "System calls are counted under ptrace, where a thread is slow, and has to sleep less often.")
-	} else {
-		notes = append(notes, fmt.Sprintf("System calls are not counted: %v.", noCalls))
-	}
-	if noEvents != nil {
-		notes = append(notes, fmt.Sprintf("The processor's count of instructions is not there: %v.", noEvents))
 	}
 	return notes
 }
@@ -71,9 +72,10 @@ func systemCalls(s Session) (float64, error) {
 	_, err := s.Run(countedOperations) // the start has interrupted calls, which are made again
 	C.counter_mark()
 	for i := range C.COUNTED {
-		sample, failed := s.Run((1 + i%2) * countedOperations)
+		if err == nil {
+			runs[i%2], err = s.Run(int(1+i%2) * countedOperations)
+		}
 		C.counter_mark()
-		runs[i%2], err = sample, errors.Join(err, failed)
 	}
 	var calls [2]C.uint64_t
 	if failed := C.counter_end(&c, &calls[0]); failed != 0 {
