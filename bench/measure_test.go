@@ -330,12 +330,18 @@ func TestFormats(t *testing.T) {
 	require.Equal(t, []string{"planted", "b", "ns a spin"}, lines[2][:3])
 
 	text.Reset()
+	r.Machine.CPU, r.Machine.Emulated = "Planted", true
 	require.NoError(t, r.WriteBenchstat(&text))
 	read := 0
 	for reader := benchfmt.NewReader(&text, "memory"); reader.Scan(); read++ {
 		result, ok := reader.Result().(*benchfmt.Result)
 		require.True(t, ok, "%v", reader.Result())
 		require.Contains(t, []string{"Planted/a", "Planted/b"}, string(result.Name))
+		for key, value := range map[string]string{
+			"goarch": r.Machine.Arch, "pkg": "fiberlab/bench", "cpu": "Planted", "emulated": "true",
+		} {
+			require.Equal(t, value, result.GetConfig(key))
+		}
 	}
 	require.Equal(t, 14, read)
 }

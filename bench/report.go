@@ -173,23 +173,24 @@ func known(x float64) string {
 	return exact(x)
 }
 
-// WriteBenchstat writes a line for each sample, in the format of Go's benchmarks, which benchstat reads.
+// WriteBenchstat writes the machine, and a line for each sample, in the format of Go's benchmarks, for benchstat.
 func (r *Report) WriteBenchstat(w io.Writer) error {
 	lines := benchfmt.NewWriter(w)
+	about := []benchfmt.Config{
+		{Key: "goarch", Value: []byte(r.Machine.Arch), File: true}, {Key: "pkg", Value: []byte("fiberlab/bench"), File: true},
+		{Key: "cpu", Value: []byte(r.Machine.CPU), File: true},
+		{Key: "emulated", Value: strconv.AppendBool(nil, r.Machine.Emulated), File: true},
+	}
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		name := strings.ToUpper(g.Name[:1]) + g.Name[1:] // Go's benchmarks have a capital
 		for j := range g.Rows {
 			row := &g.Rows[j]
 			for _, sample := range row.Samples {
-				result := &benchfmt.Result{
-					Name: benchfmt.Name(name + "/" + g.Label(row)), Iters: row.Operations,
+				if err := lines.Write(&benchfmt.Result{
+					Config: about, Name: benchfmt.Name(name + "/" + g.Label(row)), Iters: row.Operations,
 					Values: []benchfmt.Value{{Value: sample, Unit: "ns/op"}},
-				}
-				result.SetConfig("goarch", r.Machine.Arch)
-				result.SetConfig("pkg", "fiberlab/bench")
-				result.SetConfig("cpu", r.Machine.CPU)
-				if err := lines.Write(result); err != nil {
+				}); err != nil {
 					return err
 				}
 			}
