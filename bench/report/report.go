@@ -34,7 +34,11 @@ func Write(dir string, r *bench.Report, guesses ...predict.Compared) error {
 	}
 	files := map[string][]byte{PageFile: page.Bytes()}
 	if g := r.Group("switch"); g != nil {
-		if err := writeSVG(&drawing, g.Title+", in "+g.Unit, rowsSection(g).Plot); err != nil {
+		title := g.Title + ", in " + g.Unit
+		if r.Machine.Emulated {
+			title += ", of an emulator: times mean nothing"
+		}
+		if err := writeSVG(&drawing, title, rowsSection(g).Plot); err != nil {
 			return err
 		}
 		files[DrawingFile] = drawing.Bytes()

@@ -25,6 +25,9 @@ import (
 // quickRounds is the rounds of --quick: enough to see the order of the mechanisms, too few to quote figures.
 const quickRounds = 5
 
+// emulated is what is said of times that an emulator's machine has measured.
+const emulated = "Emulated: times are those of an emulator and mean nothing."
+
 // benchRequest is a command line of bench or predict.
 type benchRequest struct {
 	options
@@ -279,7 +282,7 @@ and the change exceeds 3 %.`,
 func writeCosts(p *page, r *bench.Report) {
 	p.say("%s", describe(r.Machine))
 	if r.Machine.Emulated {
-		p.say("Emulated: times are those of an emulator and mean nothing. Instructions stand in their place.")
+		p.say("%s Instructions stand in their place.", emulated)
 	}
 	if r.Stopped {
 		p.say("Interrupted: this is what had been measured.")
@@ -359,6 +362,9 @@ func writeChanges(p *page, old, new *bench.Report, changes []bench.Change) {
 		p.say("The machines differ.")
 		p.say("old: %s", describe(before))
 		p.say("new: %s", describe(after))
+	}
+	if before.Emulated || after.Emulated {
+		p.say("%s", emulated)
 	}
 	t := newGrid("row", "old", "new", "what changed")
 	for _, c := range changes {

@@ -46,6 +46,9 @@ func (l *lab) run(ctx context.Context, o options) error {
 		var found *bench.Report
 		if found, err = measure(ctx, o.bench, p); err == nil {
 			r.SwitchCost = &found.Groups[0]
+			if found.Machine.Emulated {
+				r.SwitchCost.Notes = append(r.SwitchCost.Notes, emulated)
+			}
 		}
 	}
 	return l.finish(o, r, err)

@@ -181,6 +181,23 @@ func TestBenchAlone(t *testing.T) {
 	require.Contains(t, got.stdout, "A switch by asm takes ")
 }
 
+// The figures of an emulator are marked, in each table.
+func TestFiguresOfAnEmulator(t *testing.T) {
+	emulator := filepath.Join(t.TempDir(), "qemu")
+	require.NoError(t, os.WriteFile(emulator, []byte("#!/bin/sh\nexec \"$@\"\n"), 0o700))
+	t.Setenv("FIBERLAB_EXEC", emulator)
+	got := newLab(nil, nil).test(t, "run", "--rounds", "1", "--backend", "asm", smallTree(t))
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, emulated)
+
+	r := &bench.Report{Machine: bench.Machine{Emulated: true}, Groups: []bench.Group{{Title: "A switch"}}}
+	costs, changes := &page{}, &page{}
+	writeCosts(costs, r)
+	require.Contains(t, costs.text.String(), emulated)
+	writeChanges(changes, r, r, nil)
+	require.Contains(t, changes.text.String(), emulated)
+}
+
 // The swap of a lab is measured beside the project's; one of another architecture, or one that does not work, gets a
 // clear error.
 func TestBenchOfASwap(t *testing.T) {

@@ -88,7 +88,7 @@ func (l *lab) guesses(ctx context.Context, file string) ([]predict.Guesses, erro
 func writePrediction(p *page, found *bench.Report, all []predict.Compared, class bool) {
 	p.say("%s", describe(found.Machine))
 	if found.Machine.Emulated {
-		p.say("Emulated: times are those of an emulator and mean nothing.")
+		p.say("%s", emulated)
 	}
 	if found.Stopped {
 		p.say("Interrupted: this is what had been measured.")
