@@ -290,9 +290,9 @@ func writeCosts(p *page, r *bench.Report) {
 	for i := range r.Groups {
 		if r.Machine.Emulated {
 			writeInstructions(p, &r.Groups[i])
-			continue
+		} else {
+			writeGroup(p, &r.Groups[i])
 		}
-		writeGroup(p, &r.Groups[i])
 	}
 }
 
@@ -317,9 +317,16 @@ func writeInstructions(p *page, g *bench.Group) {
 	}
 	if len(t.rows) == 0 {
 		p.say("%s: the instructions are not counted.", g.Title)
-		return
+	} else {
+		p.table(t, "%s: instructions of the switch itself; those of other rivals are not counted", g.Title)
 	}
-	p.table(t, "%s: instructions of the switch itself; those of other rivals are not counted", g.Title)
+	writeRemarks(p, g)
+}
+
+func writeRemarks(p *page, g *bench.Group) {
+	for _, remark := range g.Remarks() {
+		p.say("%s", remark)
+	}
 }
 
 func writeGroup(p *page, g *bench.Group) {
@@ -350,9 +357,7 @@ func writeGroup(p *page, g *bench.Group) {
 	for _, r := range g.Rows {
 		p.say("%s", r.Sentence)
 	}
-	for _, remark := range g.Remarks() {
-		p.say("%s", remark)
-	}
+	writeRemarks(p, g)
 }
 
 func writeChanges(p *page, old, new *bench.Report, changes []bench.Change) {

@@ -190,10 +190,13 @@ func TestFiguresOfAnEmulator(t *testing.T) {
 	require.Zero(t, got.code, got.stderr)
 	require.Contains(t, got.stdout, emulated)
 
-	r := &bench.Report{Machine: bench.Machine{Emulated: true}, Groups: []bench.Group{{Title: "A switch"}}}
+	r := &bench.Report{Machine: bench.Machine{Emulated: true}, Groups: []bench.Group{{
+		Title: "A switch", Skipped: []bench.Skipped{{Name: "boost", Why: "no header"}},
+	}}}
 	costs, changes := &page{}, &page{}
 	writeCosts(costs, r)
 	require.Contains(t, costs.text.String(), emulated)
+	require.Contains(t, costs.text.String(), "Skipped: boost: no header")
 	writeChanges(changes, r, r, nil)
 	require.Contains(t, changes.text.String(), emulated)
 }
