@@ -113,6 +113,24 @@ func TestTraceNamesTheTrackOfANotifier(t *testing.T) {
 	require.Greater(t, arrow, name, "%v", events)
 }
 
+// A task is drawn in the stays that are kept, though its beginning is not.
+func TestTraceOfATaskThatBeganEarlier(t *testing.T) {
+	r := NewRecorder(3)
+	part := r.Worker(0)
+	for i, e := range []sched.Event{
+		{Kind: sched.KindTaskBegan},
+		{From: sched.Running, To: sched.Queued, Why: sched.WhyYield},
+		{From: sched.Queued, To: sched.Running, Why: sched.WhyResume},
+		{Kind: sched.KindTaskEnded},
+	} {
+		e.At, e.Task, e.By = r.began+time.Duration(i), "long", -1
+		part.Record(e)
+	}
+	var text bytes.Buffer
+	require.NoError(t, r.WriteTrace(&text))
+	require.Contains(t, text.String(), `"name":"long","ph":"X","cat":"task","ts":0.002,"dur":0.001,`)
+}
+
 // A fiber that another worker resumes keeps its name, runs on that worker's track, and says where it came from.
 func TestMigration(t *testing.T) {
 	r := NewRecorder(10)

@@ -11,8 +11,7 @@ import (
 	"fiberlab/sched"
 )
 
-// The processes of a trace. Each has one thread, which viewers show as a track, for each
-// worker and each fiber.
+// The processes of a trace. Each has one thread, which viewers show as a track, for each worker and each fiber.
 const (
 	traceWorkers = 1
 	traceFibers  = 2
@@ -158,6 +157,7 @@ func (t *traceWriter) transition(e sched.Event) {
 	t.stay(id, s, e.At, e.Why.String())
 	before := *s
 	s.Event, s.begun, s.from, s.waker, s.tasks = e, true, -1, -1, nil
+	s.inTask = s.inTask || e.Task != "" // of which the beginning is not kept
 	switch {
 	case e.Why == sched.WhyNotify && e.By >= 0:
 		s.waker = t.ranOn(fiberID{e.By, e.ByFiber})
