@@ -29,8 +29,7 @@ type Change struct {
 // base, and for other rows the ratios to the base of each round. What slows the whole machine down changes no ratio.
 // The test assumes that what it compares is independent: it is given the medians of blocks of rounds. A row is changed
 // if the test, corrected for the number of rows (Bonferroni), says so, and the change exceeds what Measure leaves open,
-// 3 %. Of samples too few for that limit nothing is said. Compare returns an error if the reports
-// have no row in common.
+// 3 %. Of samples too few for that limit nothing is said. Compare returns an error if the reports share no row.
 func Compare(old, new *Report) ([]Change, error) {
 	var changes []Change
 	for i := range new.Groups {

@@ -10,8 +10,7 @@ import (
 	"fiberlab/labs/explore"
 )
 
-// points is the workload of explorers of schedules. Before each of its atomic accesses, a thread may lose the
-// processor.
+// points is the workload of explorers of schedules. Before each of its atomic accesses a thread may lose its turn.
 func points() Workload {
 	return Workload{
 		Name: "explore", Title: "An atomic exchange of a program whose schedules are drawn", Operation: "schedule point",

@@ -40,8 +40,7 @@ func yields(n int) (time.Duration, error) {
 	return elapsed, nil
 }
 
-// goChannels switches between two goroutines by unbuffered channels, through the runtime's scheduler. Each send is one
-// switch.
+// goChannels switches between two goroutines by unbuffered channels, through Go's scheduler. Each send is a switch.
 func goChannels(n int) (time.Duration, error) {
 	there, back := make(chan int), make(chan int)
 	go func() {

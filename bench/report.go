@@ -119,8 +119,7 @@ func (g *Group) Row(name string, at float64) *Row {
 // Spread is the range of the middle half of the samples over their median.
 func (r *Row) Spread() float64 { return spread(r.Samples, r.Median) }
 
-// Remarks are the sentences below the rows: what the marks of the axis are, the limits of the group, and what was
-// skipped.
+// Remarks are the sentences below the rows: what the marks of the axis are, limits of the group, and what was skipped.
 func (g *Group) Remarks() (list []string) {
 	for _, m := range g.Marks {
 		list = append(list, fmt.Sprintf("At %s %s: %s.", Whole(m.At), g.Axis, m.Label))

@@ -49,8 +49,7 @@ const (
 // WritePerfetto writes what [Recorder.WriteTrace] writes as a trace of Perfetto's own format: packets with track
 // events, in protocol buffers. It returns the error of w, and may be called while the scheduler runs.
 //
-// A track event's begin and end are matched by order alone: the slices of a track nest. An arrow leads from one instant
-// to another.
+// A track event's begin and end are matched by order alone: the slices of a track nest. An arrow joins two instants.
 func (r *Recorder) WritePerfetto(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	p := &perfetto{to: out}

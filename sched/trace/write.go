@@ -77,10 +77,9 @@ type run struct {
 // notified to the one in which it continued. An instant stands where sched.AddMark was called, where a fiber has
 // migrated to, and where a worker was woken. A second track shows when a worker spun. Process 2 has a track for each
 // fiber with all its states. A slice tells why it began and why it ended, and for which call a task waits. Stays whose
-// beginning is not kept are left out; stays that have not ended are drawn up to the latest event.
+// beginning is not kept are left out; stays that have not ended are drawn up to the latest event of a fiber.
 //
-// It returns the error of w. It may be called while the scheduler runs, and then
-// writes what was there at its beginning.
+// It returns the error of w. It may be called while the scheduler runs, and then writes what was there when it began.
 func (r *Recorder) WriteTrace(w io.Writer) error {
 	out := bufio.NewWriter(w) // an error of w comes again from Flush
 	out.WriteString(`{"displayTimeUnit":"ns","traceEvents":[` + "\n")
