@@ -34,7 +34,7 @@ const countedOperations = 500
 func count(all []*series) (notes []string) {
 	var noCalls, noEvents error
 	for _, s := range all {
-		if _, confined := s.session.(*Process); confined || s.Name == floorName { // a confined one lets nobody trace it
+		if _, confined := s.session.(*Process); confined || s.Name == floorName { // a confined process cannot be traced
 			continue
 		}
 		if noCalls == nil {
