@@ -69,15 +69,16 @@ func Parse(text string) (*Program, error) {
 					"the names of threads end with a colon, and a line of a thread is indented by two spaces",
 				)
 			}
-			for i, name := range split(names) {
-				if name == "" || slices.Contains(append(p.Threads(), split(names)[:i]...), name) {
+			all := split(names)
+			for i, name := range all {
+				if name == "" || slices.Contains(append(p.Threads(), all[:i]...), name) {
 					return nil, wrong("each thread has a name of its own, and commas stand between names")
 				}
 			}
 			if !p.complete() {
 				return nil, wrong("the block above it is empty: give it a line")
 			}
-			p.Sections = append(p.Sections, Section{Names: split(names)})
+			p.Sections = append(p.Sections, Section{Names: all})
 			if len(p.Threads()) > mostThreads {
 				return nil, wrong(fmt.Sprintf("more than %d threads: take some out", mostThreads))
 			}

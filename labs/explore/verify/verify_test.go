@@ -69,6 +69,25 @@ func options(schedules int) verify.Options {
 	}
 }
 
+// written returns the name of a file with a program's text.
+func written(t *testing.T, source string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "program.c")
+	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	return file
+}
+
+// fault returns the kind of the fault that so many schedules of the program in file, built with macro, find.
+func fault(t *testing.T, file, macro string, schedules int) string {
+	t.Helper()
+	r, err := verify.Program(t.Context(), build(t, file, macro), options(schedules))
+	require.NoError(t, err)
+	if r.Fault == nil {
+		return ""
+	}
+	return r.Fault.Kind
+}
+
 // size returns how many schedules are drawn of a program without a fault.
 func size() int {
 	switch {
@@ -148,8 +167,7 @@ void explore_test(void) {
         atomic_fetch_add(&count, explore_choose(1) + 1);
     explore_check(atomic_load(&count) == 3, "it counts");
 }`
-	file := filepath.Join(t.TempDir(), "one.c")
-	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	file := written(t, source)
 	r, err := verify.Program(t.Context(), build(t, file), options(size()))
 	require.NoError(t, err)
 	require.Nil(t, r.Fault)
@@ -174,8 +192,7 @@ void explore_test(void) {
     explore_join(t);
     explore_check(sum + mine < 25 + LIMIT, "it is small");
 }`
-	file := filepath.Join(t.TempDir(), "choose.c")
-	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	file := written(t, source)
 	r, err := verify.Program(t.Context(), build(t, file, "LIMIT=5"), options(size()))
 	require.NoError(t, err)
 	require.Nil(t, r.Fault)
@@ -200,8 +217,7 @@ void explore_test(void) {
     for (int i = 0; i < 10; i++)
         memset(bytes, i, sizeof bytes);
 }`
-	file := filepath.Join(t.TempDir(), "many.c")
-	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	file := written(t, source)
 	r, err := verify.Program(t.Context(), build(t, file), options(1))
 	require.NoError(t, err)
 	require.False(t, r.Fault != nil, "%v", r.Fault)
@@ -224,8 +240,7 @@ void explore_test(void) {
     explore_check(place.large == 0x100, "one byte of it has changed");
     LAST;
 }`
-	file := filepath.Join(t.TempDir(), "sizes.c")
-	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	file := written(t, source)
 	both := func(macros ...string) (*explore.Fault, *verify.Fault) {
 		path := build(t, file, macros...)
 		own, err := (&explore.Program{Path: path}).Run(t.Context(), explore.Options{})
@@ -258,17 +273,11 @@ void explore_test(void) {
     free(m);
     explore_join(t);
 }`
-	file := filepath.Join(t.TempDir(), "freed.c")
-	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	file := written(t, source)
 	for later, kind := range map[string]string{"LATER=": "use-after-free", "LATER=explore_yield()": "race"} {
-		r, err := verify.Program(t.Context(), build(t, file, later), options(1))
-		require.NoError(t, err)
-		require.NotNil(t, r.Fault, later)
-		require.Equal(t, kind, r.Fault.Kind, later)
+		require.Equal(t, kind, fault(t, file, later, 1), later)
 	}
-	r, err := verify.Program(t.Context(), build(t, file, "LATER=explore_join(t)"), options(size()))
-	require.NoError(t, err)
-	require.Nil(t, r.Fault)
+	require.Empty(t, fault(t, file, "LATER=explore_join(t)", size()))
 }
 
 // realloc takes what malloc has returned, also of no bytes, and nothing else.
@@ -281,15 +290,9 @@ void explore_test(void) {
     char *volatile p = malloc(0);
     free(realloc(p + FAR, 8));
 }`
-	file := filepath.Join(t.TempDir(), "realloc.c")
-	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
-	r, err := verify.Program(t.Context(), build(t, file, "FAR=0"), options(1))
-	require.NoError(t, err)
-	require.Nil(t, r.Fault)
-	r, err = verify.Program(t.Context(), build(t, file, "FAR=1"), options(1))
-	require.NoError(t, err)
-	require.NotNil(t, r.Fault)
-	require.Equal(t, "crash", r.Fault.Kind)
+	file := written(t, source)
+	require.Empty(t, fault(t, file, "FAR=0", 1))
+	require.Equal(t, "crash", fault(t, file, "FAR=1", 1))
 }
 
 // The string of a schedule that failed makes the program's own runtime fail in the same way.
